@@ -18,3 +18,18 @@ die() {
 python=/usr/bin/python3
 [ -x "$python" ] || python=python3
 export python
+
+# tree_files <pattern>...: what the repository holds (added files included), else what lies there.
+tree_files() {
+	if git -C "$top" rev-parse --git-dir >/dev/null 2>&1; then
+		git -C "$top" ls-files --cached --others --exclude-standard -- "$@" |
+			while read -r file; do
+				[ ! -e "$top/$file" ] || echo "$file"
+			done
+		return
+	fi
+	local pattern
+	for pattern in "$@"; do
+		(cd "$top" && find . \( -path './build*' -o -path './.*' \) -prune -o -name "$pattern" -type f -printf '%P\n')
+	done | sort
+}
