@@ -5,6 +5,7 @@
 # Makes a fresh Debian 12 machine ready: packages, driver SDK headers, hugepages, build/.
 # Does only what is missing, so that a second call ends within seconds.
 set -eu -o pipefail
+# shellcheck source=common.sh
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 usage() {
@@ -127,7 +128,8 @@ source_list() {
 
 # fetch_source <folder> <version>: DPDK's source archive, checked by apt against its keys.
 fetch_source() {
-	local apt="apt-get -qq -o Dir::Etc::SourceList=$1/sources.list -o Dir::Etc::SourceParts=$1/parts
+	local apt
+	apt="apt-get -qq -o Dir::Etc::SourceList=$1/sources.list -o Dir::Etc::SourceParts=$1/parts
 		-o Dir::State::Lists=$1/lists -o Dir::Cache=$1/cache -o Acquire::Languages=none
 		-o APT::Sandbox::User=$(id -un)"
 
@@ -178,7 +180,7 @@ fetch_sdk() {
   Either the network is down, or the archive has moved on to a newer point release; then run
   apt-get update && apt-get install dpdk libdpdk-dev, and this script again."
 	mkdir -p "$tmp/src" "$tmp/sdk"
-	# shellcheck disable=SC2086 # a list of words
+	# shellcheck disable=SC2046,SC2086 # lists of words
 	tar -C "$tmp/src" --strip-components=1 --wildcards -xf "$tmp"/dpdk_*.orig.tar.* \
 		$(printf '*/%s ' $sdk_headers)
 	for h in $sdk_headers; do
