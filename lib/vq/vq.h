@@ -94,7 +94,7 @@ struct vq_pool {
 	uint64_t addr; /* base in the transport's space */
 	uint16_t *stack; /* LIFO of free table handles */
 	uint16_t nb_free;
-	uint16_t nb_desc;
+	uint16_t nb_desc; /* descriptors that a table holds */
 	uint16_t nb_tables;
 	uint16_t first; /* handle of the first table of this class */
 	uint32_t table_bytes;
@@ -124,6 +124,7 @@ struct vq_drv {
 	void **cookie; /* by id; NULL when not in flight (kept so once scrambled) */
 	struct vq_meta *meta; /* by id */
 	uint16_t *ids; /* stack of free ids (scrambled) */
+	uint16_t *links; /* by id: the next id of a split chain (scrambled) */
 	void **ext_table; /* by id: table that is not ours (VQ_TABLE_EXT) */
 	uint16_t size;
 	uint16_t mask; /* size - 1 for split */
@@ -136,10 +137,11 @@ struct vq_drv {
 	uint16_t used_idx; /* buffers taken back so far, free-running */
 	uint16_t avail_wrap; /* packed: AVAIL and USED bits that make a descriptor available */
 	uint16_t used_wrap; /* packed: the same bits as the device leaves them when used */
-	uint16_t kicked_idx; /* EVENT_IDX: avail_idx (split) or head|wrap (packed) last looked at */
+	uint16_t since_kick; /* split: buffers, packed: slots published since the last look */
 	uint16_t nb_ids; /* scrambled: free ids on the stack */
-	uint16_t batch_left; /* IN_ORDER: buffers still covered by the last used element */
-	uint32_t batch_len; /* IN_ORDER: used length of the last buffer of that batch */
+	uint16_t batch_id; /* IN_ORDER: last buffer covered by the used element read last */
+	uint32_t batch_len; /* IN_ORDER: used length of that last buffer */
+	uint8_t in_batch; /* IN_ORDER: the batch is not taken back wholly */
 	uint8_t scrambled;
 	uint8_t broken; /* enum vq_violation */
 	uint8_t armed; /* the device was asked to interrupt */
@@ -177,9 +179,9 @@ struct vq_dev {
 	uint16_t used_idx; /* split: free-running; packed: slot of the next used descriptor */
 	uint16_t avail_wrap; /* packed: bits that an available descriptor shows at avail_idx */
 	uint16_t used_wrap; /* packed: bits to write at used_idx */
-	uint16_t nb_inflight; /* buffers taken and not yet used */
-	uint16_t nb_pending; /* used, not published */
-	uint16_t called_idx; /* EVENT_IDX: used_idx at the last look */
+	uint16_t nb_inflight; /* split: buffers, packed: slots taken and not yet used */
+	uint16_t nb_pending; /* split: buffers, packed: slots used and not published */
+	uint16_t since_call; /* split: buffers, packed: slots published since the last look */
 	uint8_t broken;
 	uint8_t armed; /* the driver was asked to kick */
 	uint16_t pend_first; /* packed: slot and flags of the first unpublished used descriptor */
