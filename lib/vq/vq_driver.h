@@ -209,6 +209,7 @@ struct vq_done {
 	uint32_t len; /* bytes the device wrote; 0 with VQ_F_NO_LEN */
 	uint16_t id;
 	uint16_t table; /* VQ_TABLE_EXT: the caller frees q->ext_table[id] */
+	bool single; /* one direct descriptor */
 };
 
 /** @return 0, or -EPROTO when the queue is broken (now or before). */
@@ -324,6 +325,7 @@ vq_reap_next(struct vq_drv *q, struct vq_reap *r, struct vq_done *d, const uint3
 	d->len = (f & VQ_F_NO_LEN) ? 0 : len;
 	d->id = id;
 	d->table = meta.table;
+	d->single = meta.nb_desc == 1 && meta.table == VQ_TABLE_NONE;
 	if (meta.table < VQ_TABLE_EXT)
 		vq_table_give(q, meta.table);
 	if (unlikely(q->scrambled != 0)) {
@@ -346,7 +348,8 @@ vireo_inline uint16_t
 vq_reap_run(struct vq_drv *q, struct vq_reap *r, void ***cookies, uint32_t *lens, uint16_t max,
 	    const uint32_t f)
 {
-	if (unlikely(q->scrambled != 0 || ((f & VQ_F_IN_ORDER) && q->in_batch != 0)))
+	/* in_batch is ever set with IN_ORDER only; the template need not know. */
+	if (unlikely((q->scrambled | q->in_batch) != 0))
 		return 0;
 	*cookies = &q->cookie[r->tail];
 	return VQ_LAYOUT(f, used_run, q, r, lens, max);

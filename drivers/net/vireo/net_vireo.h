@@ -15,10 +15,11 @@
  * which only the primary follows.
  */
 
+#include <pthread.h>
+
 #include <ethdev_driver.h>
 #include <rte_mbuf.h>
 #include <rte_mempool.h>
-#include <rte_spinlock.h>
 
 #include "../../../lib/base/turnstile.h"
 #include "../../../lib/dev/vireo_dev.h"
@@ -27,7 +28,11 @@
 
 #define NET_MAX_PKT_BYTES 9728
 #define NET_MIN_MTU 68
+#define NET_MIN_DESC 4
 #define NET_SIZE_BINS 8
+/* Descriptors in the largest indirect table, and in each table of indirect=mempool. */
+#define NET_TABLE_DESC_MAX 64
+#define NET_XSTATS_MAX 24 /* of one queue */
 
 /* How indirect tables are had (devarg indirect=). */
 enum net_indirect {
@@ -36,6 +41,11 @@ enum net_indirect {
 	NET_INDIRECT_MEMPOOL,
 	NET_INDIRECT_MALLOC,
 	NET_INDIRECT_OFF,
+};
+
+/* Counters are never reset, for the lcore owns them: a reset keeps their values here. */
+struct net_stats_base {
+	uint64_t value[NET_XSTATS_MAX]; /* in the order of stats.c's tables */
 };
 
 /* Process-local part of one queue: what must not lie in shared memory. */
@@ -68,6 +78,7 @@ struct net_rxq {
 	uint32_t buf_bytes; /* posted length: header and data room */
 	uint8_t deferred;
 	uint8_t started;
+	uint8_t mac_stats; /* count multicast and broadcast: reads a line of every packet */
 	struct rte_mbuf *pkt_first; /* mergeable: packet whose rest has not arrived yet */
 	struct rte_mbuf *pkt_last;
 	uint16_t pkt_missing; /* buffers of it still to come */
@@ -80,6 +91,12 @@ struct net_rxq {
 	void *priv;
 	uint16_t nb_desc;
 	int socket_id;
+	/* Control only. */
+	uint64_t built; /* features that the ring memory was laid out for */
+	uint32_t conf_offloads; /* RTE_ETH_RX_OFFLOAD_* of this queue alone, folded to NET_RX_* */
+	uint16_t free_thresh;
+	uint8_t reported; /* its violation was reported */
+	struct net_stats_base base;
 };
 
 /* Bits of net_rxq.offloads and net_txq.offloads: what the burst functions must do. */
@@ -106,6 +123,7 @@ struct net_txq {
 	uint8_t indirect; /* enum net_indirect, never AUTO once set up */
 	uint8_t deferred;
 	uint8_t started;
+	uint8_t mac_stats;
 	uint64_t zero_hdr_addr; /* one constant header that every plain packet can share */
 	struct net_queue_local *local;
 	struct net_counters stats;
@@ -119,6 +137,11 @@ struct net_txq {
 	void *priv;
 	uint16_t nb_desc;
 	int socket_id;
+	/* Control only. */
+	uint64_t built; /* features that the ring memory was laid out for */
+	uint32_t conf_offloads; /* RTE_ETH_TX_OFFLOAD_* of this queue alone, folded to NET_TX_* */
+	uint8_t reported; /* its violation was reported */
+	struct net_stats_base base;
 };
 
 /* Devargs as parsed; defaults are stock virtio-user's where it has the argument. */
@@ -142,28 +165,54 @@ struct net_devargs {
 	struct vq_pool_class classes[VQ_NB_CLASSES];
 };
 
+/* Receive side scaling as configured; told to the device at each start and connection. */
+struct net_rss {
+	uint32_t supported; /* VIREO_NET_HASH_TYPE_* of the device */
+	uint32_t hash_types;
+	uint16_t reta_queues; /* number of queues that reta was made for */
+	uint16_t reta[VIREO_NET_RSS_TABLE_MAX];
+	uint8_t key[VIREO_NET_RSS_KEY_BYTES];
+};
+
 /* dev_private: shared between processes. */
 struct net_port {
 	struct net_devargs args;
+	uint64_t offered; /* by the device; before a server's first connection: what may come */
 	uint64_t negotiated;
 	struct rte_ether_addr mac;
 	uint16_t nb_pairs_max;
 	uint16_t port_id;
+	uint16_t max_mtu;
 	uint8_t hdr_bytes;
 	uint8_t use_va; /* mbuf addresses are virtual (vhost-user, loopback) */
 	uint8_t started;
-	uint8_t link_up;
-	uint8_t promisc;
-	uint8_t allmulti;
+	uint8_t connected; /* a peer is there and its queues are set up */
+	uint8_t carrier; /* config space's link status, 1 when the device has none */
+	uint8_t numa_reported;
+	uint32_t speed; /* Mb/s, RTE_ETH_SPEED_NUM_UNKNOWN when nobody says */
+	uint32_t nb_mc;
 	uint64_t nb_broken; /* queues that were broken by the other side so far */
-	rte_spinlock_t lock;
+	struct net_rss rss;
+	struct rte_ether_addr mc[VIREO_NET_MAC_TABLE_MAX];
 };
 
-/* process_private of the primary. */
+/*
+ * process_private of the primary. Locks: the device's lock is taken before mutex, never the
+ * other way round: code that holds mutex calls no vireo_dev_*().
+ */
 struct net_local {
 	struct vireo_dev *dev;
 	struct rte_eth_dev *eth_dev;
 	struct net_queue_local *queues; /* rx0, tx0, rx1, ... */
+	pthread_mutex_t mutex; /* all below, and every queue against callbacks */
+	uint32_t nb_quiesced; /* quiesce calls not yet resumed; each queue's gate counts them too */
+	bool ready; /* probed: alarms may run */
+	bool closing; /* arm no more alarms */
+	bool ctrl_stale; /* a new peer has not been told the control state */
+	bool config_stale; /* config space is to be read again */
+	bool lsc_pending; /* the link changed and the application was not told */
+	struct net_rxq *rxqs[VIREO_NET_PAIRS_MAX];
+	struct net_txq *txqs[VIREO_NET_PAIRS_MAX];
 };
 
 /* rxtx.c: the data path and its set-up. All of it runs with the gate closed. */
