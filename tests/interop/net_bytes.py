@@ -53,8 +53,10 @@ def open_end(name, port, pcap_in, pcap_out, mbuf_size, max_len, cpu_index):
     if max_len > 1518:
         args.append("--max-pkt-len=%d" % (max_len + 14))
     nb_mbufs = 32768 if mbuf_size < 1024 else 8192
+    # A core for each direction: with one for both, two ends that retry wait for each other.
     return h.Testpmd(name, [port, "net_pcap0,rx_pcap=%s,tx_pcap=%s" % (pcap_in, pcap_out)],
-                    args, cpu_index=cpu_index, nb_mbufs=nb_mbufs, ready=False)
+                    args, cpu_index=cpu_index, nb_cores=2, nb_mbufs=nb_mbufs,
+                     ready=False)
 
 
 def start_ports(end, mergeable):
