@@ -8,10 +8,13 @@
  * The virtio device as its driver sees it: status machine, feature negotiation, config
  * space, queues, control commands and reconnection, whatever the transport.
  *
- * Threads: all calls are control work and take the device's lock; callbacks come from
- * EAL's interrupt thread (or from inside a call) with the lock held: a callback must not
- * call back into the device, save where said. The data path never comes here: it has
- * its vq_drv and its kick fd.
+ * Threads: all calls are control work and take the device's lock, which is recursive.
+ * Callbacks come from EAL's interrupt thread, from the thread that allocates EAL memory, or
+ * from inside a call. The data path never comes here: it has its vq_drv and its kick fd.
+ *
+ * Lock order: EAL's memory lock, then the device's. Hence quiesce, resume and restart, which
+ * run with both held, must neither allocate nor free EAL memory, nor start, stop, create or
+ * destroy a device; reading state and config space, and control commands are fine there.
  *
  * Memory: a vireo_dev is process-local (it holds fds and function pointers) and is
  * never put into shared memory.
@@ -42,9 +45,15 @@ struct vireo_dev_conf {
 	uint16_t nb_queues_max; /* queues the driver may use */
 };
 
-/* What the device's user is told; each under the device's lock. */
+/*
+ * What the device's user is told. quiesce, resume and restart: under the device's lock; link
+ * and config: from EAL's interrupt thread without it (any call but destroy is allowed).
+ */
 struct vireo_dev_cb {
-	/* Get every data path out (close the turnstiles). Pairs with resume. */
+	/*
+	 * Get every data path out (close the turnstiles). Pairs with resume. A started device
+	 * without a peer is quiesced from its start, or the peer's end, until the next peer.
+	 */
 	void (*quiesce)(void *arg);
 	void (*resume)(void *arg);
 	/*
@@ -53,7 +62,7 @@ struct vireo_dev_cb {
 	 * with the peer. A negative return keeps the link down.
 	 */
 	int (*restart)(void *arg);
-	/* The link went up or down; called outside of quiesce .. resume. */
+	/* A peer came (and, when started, has the queues) or went; not for create's own. */
 	void (*link)(void *arg, bool up);
 	/* Config space changed (link status bit, announce). */
 	void (*config)(void *arg);
@@ -91,8 +100,10 @@ void vireo_dev_destroy(struct vireo_dev *dev);
 
 /**
  * Choose features again before start: wanted & offered is negotiated. Before the first
- * connection of a server all that is wanted counts as offered; a peer that then lacks
- * any of what is in use is refused with a log line.
+ * connection of a server all that the driver wants and the transport can carry counts as
+ * offered. A peer that later lacks any of what was chosen here is refused with a log line,
+ * save features that nothing breaks without (config space fields, what a device may do to
+ * received packets, commands), which are dropped.
  *
  * @return 0 and the bits in *negotiated, -EBUSY when started, -ENOTSUP.
  */
@@ -122,12 +133,19 @@ void vireo_dev_stop(struct vireo_dev *dev);
 
 /**
  * Pause or run one queue while started (vhost-user: SET_VRING_ENABLE with REPLY_ACK).
- * Quiesces nothing: the caller closes the queue's turnstile.
- * @return 0, -EINVAL, -ENOTCONN, -ETIMEDOUT.
+ * Quiesces nothing: the caller closes the queue's turnstile. Without a peer it is kept
+ * for the next one.
+ * @return 0, -EINVAL, -ENOTSUP (a peer that cannot pause queues), -ETIMEDOUT.
  */
 int vireo_dev_queue_enable(struct vireo_dev *dev, uint16_t idx, bool enable);
 
-/** RING_RESET of one queue and set-up again from zero; -ENOTSUP when not negotiated. */
+/**
+ * RING_RESET of one queue: afterwards the device touches it no more. The caller, who keeps
+ * the data path out, drains it, calls vireo_vq_drv_reset(), posts again, and has it set up and
+ * run by vireo_dev_queue_enable(dev, idx, true).
+ * @return 0, -EINVAL, -ENOTSUP when not negotiated, -ETIMEDOUT.
+ * Source: VIRTIO 1.3 section 2.6.1.
+ */
 int vireo_dev_queue_reset(struct vireo_dev *dev, uint16_t idx);
 
 /** eventfds of a queue: valid from vireo_dev_create() to vireo_dev_destroy(). */
@@ -141,7 +159,9 @@ int vireo_dev_config_write(struct vireo_dev *dev, uint32_t offset, const void *d
 
 /**
  * One control command, data without the header; bounded by timeout_ms.
- * @return 0 acknowledged, -EIO refused by the device, -ENOTSUP, -ENOTCONN, -ETIMEDOUT.
+ * @return 0 acknowledged, -EIO refused by the device, -ENOTSUP, -ENOTCONN, -EAGAIN (a control
+ * queue runs only while the device is started), -ETIMEDOUT, -EBUSY (an earlier command was
+ * never answered; until the next start).
  * Source: VIRTIO 1.3 section 5.1.6.5.
  */
 int vireo_dev_ctrl(struct vireo_dev *dev, uint8_t class_id, uint8_t cmd, const void *data,
