@@ -157,6 +157,7 @@ struct net_devargs {
 	bool packed_vq;
 	bool event_idx;
 	bool check_mem;
+	bool mac_stats;
 	struct rte_ether_addr mac;
 	uint32_t queue_size; /* 0: from nb_desc */
 	uint16_t queues;
