@@ -308,6 +308,10 @@ class Testpmd(Process):
         match = re.search(r"Start ports failed|Fail to configure port.*", self.text)
         expect(match is None, "%s: %s" % (self.name, self.complaints()))
 
+    def testpmd_pid(self):
+        # stdbuf execs testpmd: the pid is its own.
+        return self.popen.pid
+
     def send(self, command):
         try:
             self.popen.stdin.write((command + "\n").encode())
