@@ -145,7 +145,8 @@ packed_used_get(struct vq_drv *q, struct vq_reap *r, uint32_t *id, uint32_t *len
 	if (((word >> 48) & PACKED_BITS) != r->used_wrap)
 		return 0;
 	*id = (uint16_t)(word >> 32);
-	*len = (uint32_t)word;
+	/* Section 2.8.5: without WRITE the length is reserved. */
+	*len = ((word >> 48) & VIREO_DESC_F_WRITE) != 0 ? (uint32_t)word : 0;
 	return 1;
 }
 
