@@ -56,6 +56,12 @@ vq_dev_translate(struct vq_regions *rs, uint64_t addr, uint64_t *len)
 
 	if (rs == NULL)
 		return (void *)(uintptr_t)addr;
+	/* The table may have become shorter, down to nothing. */
+	if (unlikely(rs->last >= rs->nb)) {
+		if (rs->nb == 0)
+			return NULL;
+		rs->last = 0;
+	}
 	r = &rs->region[rs->last];
 	for (i = 0; i <= rs->nb; i++) {
 		uint64_t offset = addr - r->addr;
