@@ -29,10 +29,13 @@ has_all(uint64_t features, uint64_t mask)
 uint64_t
 net_features_base(const struct net_devargs *args)
 {
-	uint64_t f = VIREO_F_VERSION_1 | VIREO_F_ORDER_PLATFORM | VIREO_F_ACCESS_PLATFORM |
-		VIREO_F_NOTIFICATION_DATA | VIREO_F_RING_RESET | VIREO_NET_F_MAC |
-		VIREO_NET_F_STATUS | VIREO_NET_F_MTU | VIREO_NET_F_SPEED_DUPLEX;
+	uint64_t f = VIREO_F_VERSION_1 | VIREO_F_ACCESS_PLATFORM | VIREO_F_NOTIFICATION_DATA |
+		VIREO_F_RING_RESET | VIREO_NET_F_MAC | VIREO_NET_F_STATUS | VIREO_NET_F_MTU |
+		VIREO_NET_F_SPEED_DUPLEX;
 
+	/* A server chooses before it knows its peer, and software back ends lack it. */
+	if (!args->server)
+		f |= VIREO_F_ORDER_PLATFORM;
 	if (args->indirect != NET_INDIRECT_OFF)
 		f |= VIREO_F_INDIRECT_DESC;
 	if (args->event_idx)
@@ -72,6 +75,8 @@ net_port_refresh(struct rte_eth_dev *eth_dev)
 	struct vireo_dev_info info;
 
 	vireo_dev_info_get(local->dev, &info);
+	/* A new peer may lack what the driver can do without. */
+	port->negotiated = info.negotiated;
 	/* A server that nobody connected to yet may be offered anything. */
 	port->offered = net_features_all(&port->args) &
 		(info.nb_connects == 0 ? UINT64_MAX : info.offered);
