@@ -74,8 +74,9 @@ net_announce(struct rte_eth_dev *eth_dev)
 	m = rte_net_make_rarp_packet(mp, &eth_dev->data->mac_addrs[0]);
 	if (m == NULL || !send_packet(local, m)) {
 		rte_pktmbuf_free(m);
-		LOG(NOTICE, "port %u: announcement not sent: no mbuf, no room, or Tx queue 0 stopped",
-				eth_dev->data->port_id);
+		LOG(NOTICE,
+		    "port %u: announcement not sent: no mbuf, no room, or Tx queue 0 stopped",
+		    eth_dev->data->port_id);
 	}
 	net_ctrl_send(eth_dev, VIREO_NET_CTRL_ANNOUNCE, VIREO_NET_CTRL_ANNOUNCE_ACK, NULL, 0);
 }

@@ -3,7 +3,6 @@
  */
 #include <string.h>
 
-
 #include "ethdev.h"
 #include "log.h"
 
@@ -78,8 +77,8 @@ net_port_refresh(struct rte_eth_dev *eth_dev)
 	/* A new peer may lack what the driver can do without. */
 	port->negotiated = info.negotiated;
 	/* A server that nobody connected to yet may be offered anything. */
-	port->offered = net_features_all(&port->args) &
-		(info.nb_connects == 0 ? UINT64_MAX : info.offered);
+	port->offered =
+		net_features_all(&port->args) & (info.nb_connects == 0 ? UINT64_MAX : info.offered);
 	if (info.nb_connects != 0 && info.nb_queues >= 2)
 		port->nb_pairs_max = RTE_MIN(port->args.queues, info.nb_queues / 2);
 	else
@@ -99,14 +98,14 @@ net_port_negotiate(struct rte_eth_dev *eth_dev, uint64_t wanted)
 	ret = vireo_dev_negotiate(net_local_of(eth_dev)->dev, wanted, &negotiated);
 	if (ret != 0) {
 		LOG(ERR, "port %u: the device refuses features 0x%" PRIx64 ": %s", port->port_id,
-				wanted, strerror(-ret));
+		    wanted, strerror(-ret));
 		return ret;
 	}
 	port->negotiated = negotiated;
-	port->hdr_bytes = negotiated & VIREO_NET_F_HASH_REPORT ? sizeof(struct net_hdr_hash) :
-								 sizeof(struct net_hdr);
+	port->hdr_bytes = negotiated & VIREO_NET_F_HASH_REPORT ? sizeof(struct net_hdr_hash)
+							       : sizeof(struct net_hdr);
 	LOG(DEBUG, "port %u: features 0x%" PRIx64 " of 0x%" PRIx64, port->port_id, negotiated,
-			wanted);
+	    wanted);
 	return 0;
 }
 
@@ -122,7 +121,7 @@ read_field(struct rte_eth_dev *eth_dev, uint64_t feature, size_t offset, void *d
 
 #define READ_FIELD(eth_dev, feature, cfg, field)                                                   \
 	read_field(eth_dev, feature, offsetof(struct net_config, field), &(cfg)->field,            \
-			sizeof((cfg)->field))
+		   sizeof((cfg)->field))
 
 uint16_t
 net_config_read_status(struct rte_eth_dev *eth_dev)
@@ -148,10 +147,10 @@ read_rss_limits(struct rte_eth_dev *eth_dev)
 		return;
 	/* Read while offered, not yet negotiated: section 2.4.1 wants drivers to look before. */
 	if (vireo_dev_config_read(dev, 0, &cfg, sizeof(cfg)) != 0 ||
-			cfg.rss_max_key_size < VIREO_NET_RSS_KEY_BYTES ||
-			cfg.rss_max_indirection_table_length < VIREO_NET_RSS_TABLE_MAX) {
+	    cfg.rss_max_key_size < VIREO_NET_RSS_KEY_BYTES ||
+	    cfg.rss_max_indirection_table_length < VIREO_NET_RSS_TABLE_MAX) {
 		LOG(NOTICE, "port %u: no RSS: the device lacks a key of %u bytes or a table of %u",
-				port->port_id, VIREO_NET_RSS_KEY_BYTES, VIREO_NET_RSS_TABLE_MAX);
+		    port->port_id, VIREO_NET_RSS_KEY_BYTES, VIREO_NET_RSS_TABLE_MAX);
 		port->offered &= ~either;
 		return;
 	}
@@ -167,7 +166,7 @@ net_config_read_mac(struct rte_eth_dev *eth_dev)
 	struct net_config cfg;
 
 	if (!port->args.has_mac && READ_FIELD(eth_dev, VIREO_NET_F_MAC, &cfg, mac) &&
-			rte_is_valid_assigned_ether_addr((struct rte_ether_addr *)cfg.mac))
+	    rte_is_valid_assigned_ether_addr((struct rte_ether_addr *)cfg.mac))
 		memcpy(&port->mac, cfg.mac, sizeof(port->mac));
 }
 
@@ -182,8 +181,7 @@ net_config_read_all(struct rte_eth_dev *eth_dev)
 		port->max_mtu = RTE_MIN(cfg.mtu, MAX_MTU);
 	port->speed = port->args.speed;
 	if (port->speed == RTE_ETH_SPEED_NUM_UNKNOWN &&
-			READ_FIELD(eth_dev, VIREO_NET_F_SPEED_DUPLEX, &cfg, speed) &&
-			cfg.speed <= INT32_MAX)
+	    READ_FIELD(eth_dev, VIREO_NET_F_SPEED_DUPLEX, &cfg, speed) && cfg.speed <= INT32_MAX)
 		port->speed = cfg.speed;
 	port->carrier = (net_config_read_status(eth_dev) & VIREO_NET_S_LINK_UP) != 0;
 	read_rss_limits(eth_dev);
@@ -282,14 +280,14 @@ static int
 check_modes(const struct net_port *port, const struct rte_eth_conf *conf)
 {
 	if (conf->rxmode.mq_mode != RTE_ETH_MQ_RX_NONE &&
-			conf->rxmode.mq_mode != RTE_ETH_MQ_RX_RSS) {
+	    conf->rxmode.mq_mode != RTE_ETH_MQ_RX_RSS) {
 		LOG(ERR, "port %u: Rx multi-queue mode %d is refused: expected none or RSS",
-				port->port_id, conf->rxmode.mq_mode);
+		    port->port_id, conf->rxmode.mq_mode);
 		return -EINVAL;
 	}
 	if (conf->txmode.mq_mode != RTE_ETH_MQ_TX_NONE) {
 		LOG(ERR, "port %u: Tx multi-queue mode %d is refused: expected none", port->port_id,
-				conf->txmode.mq_mode);
+		    conf->txmode.mq_mode);
 		return -EINVAL;
 	}
 	return 0;
@@ -308,8 +306,9 @@ net_dev_configure(struct rte_eth_dev *eth_dev)
 		return ret;
 	needed = features_of_offloads(conf);
 	if (!has_all(port->offered, needed)) {
-		LOG(ERR, "port %u: the device does not offer what these offloads need (0x%" PRIx64 ")",
-				port->port_id, needed & ~port->offered);
+		LOG(ERR,
+		    "port %u: the device does not offer what these offloads need (0x%" PRIx64 ")",
+		    port->port_id, needed & ~port->offered);
 		return -ENOTSUP;
 	}
 	ret = net_port_negotiate(eth_dev, net_features_base(&port->args) | needed);
@@ -317,7 +316,7 @@ net_dev_configure(struct rte_eth_dev *eth_dev)
 		return ret;
 	if (!has_all(port->negotiated, needed)) {
 		LOG(ERR, "port %u: the device withdrew features 0x%" PRIx64, port->port_id,
-				needed & ~port->negotiated);
+		    needed & ~port->negotiated);
 		return -ENOTSUP;
 	}
 	ret = net_rss_configure(eth_dev);
@@ -333,13 +332,14 @@ net_mtu_set(struct rte_eth_dev *eth_dev, uint16_t mtu)
 
 	if (mtu < NET_MIN_MTU || mtu > port->max_mtu) {
 		LOG(ERR, "port %u: MTU %u is refused: expected %u to %u", port->port_id, mtu,
-				NET_MIN_MTU, port->max_mtu);
+		    NET_MIN_MTU, port->max_mtu);
 		return -EINVAL;
 	}
 	if (!net_queues_take_frame(eth_dev, mtu + FRAME_OVERHEAD_BYTES)) {
-		LOG(ERR, "port %u: MTU %u is refused: an Rx queue's mbufs are smaller; expected larger"
-			 " mbufs or the SCATTER offload",
-				port->port_id, mtu);
+		LOG(ERR,
+		    "port %u: MTU %u is refused: an Rx queue's mbufs are smaller; expected larger"
+		    " mbufs or the SCATTER offload",
+		    port->port_id, mtu);
 		return -EINVAL;
 	}
 	return 0;
@@ -362,7 +362,7 @@ static bool
 knows_ptypes(const struct rte_eth_dev *eth_dev)
 {
 	return (eth_dev->data->dev_conf.rxmode.offloads &
-			       (RX_CSUM_OFFLOADS | RTE_ETH_RX_OFFLOAD_TCP_LRO)) != 0;
+		(RX_CSUM_OFFLOADS | RTE_ETH_RX_OFFLOAD_TCP_LRO)) != 0;
 }
 
 #if NET_PTYPES_COUNTED

@@ -17,7 +17,7 @@
 
 int
 net_ctrl_send(struct rte_eth_dev *eth_dev, uint8_t class_id, uint8_t cmd, const void *data,
-		uint32_t len_bytes)
+	      uint32_t len_bytes)
 {
 	int ret;
 
@@ -28,7 +28,7 @@ net_ctrl_send(struct rte_eth_dev *eth_dev, uint8_t class_id, uint8_t cmd, const 
 		return 0;
 	if (ret != 0)
 		LOG(ERR, "port %u: control command %u.%u failed: %s", eth_dev->data->port_id,
-				class_id, cmd, strerror(-ret));
+		    class_id, cmd, strerror(-ret));
 	return ret;
 }
 
@@ -120,7 +120,7 @@ send_mac_table(struct rte_eth_dev *eth_dev, uint32_t changed_idx, const struct r
 
 int
 net_mac_addr_add(struct rte_eth_dev *eth_dev, struct rte_ether_addr *mac, uint32_t index,
-		uint32_t vmdq __rte_unused)
+		 uint32_t vmdq __rte_unused)
 {
 	if (index >= VIREO_NET_MAC_TABLE_MAX)
 		return -EINVAL;
@@ -144,7 +144,7 @@ net_mac_addr_set(struct rte_eth_dev *eth_dev, struct rte_ether_addr *mac)
 
 	if (port->negotiated & VIREO_NET_F_CTRL_MAC_ADDR)
 		ret = net_ctrl_send(eth_dev, VIREO_NET_CTRL_MAC, VIREO_NET_CTRL_MAC_ADDR_SET, mac,
-				sizeof(*mac));
+				    sizeof(*mac));
 	if (ret == 0)
 		rte_ether_addr_copy(mac, &port->mac);
 	return ret;
@@ -160,7 +160,7 @@ net_set_mc_addr_list(struct rte_eth_dev *eth_dev, struct rte_ether_addr *list, u
 
 	if (nb > VIREO_NET_MAC_TABLE_MAX) {
 		LOG(ERR, "port %u: %u multicast addresses are refused: expected at most %u",
-				port->port_id, nb, VIREO_NET_MAC_TABLE_MAX);
+		    port->port_id, nb, VIREO_NET_MAC_TABLE_MAX);
 		return -ENOSPC;
 	}
 	memcpy(old, port->mc, sizeof(old));
@@ -183,8 +183,8 @@ net_vlan_filter_set(struct rte_eth_dev *eth_dev, uint16_t vlan_id, int on)
 	if (!(net_port_of(eth_dev)->negotiated & VIREO_NET_F_CTRL_VLAN))
 		return -ENOTSUP;
 	return net_ctrl_send(eth_dev, VIREO_NET_CTRL_VLAN,
-			on ? VIREO_NET_CTRL_VLAN_ADD : VIREO_NET_CTRL_VLAN_DEL, &vlan_id,
-			sizeof(vlan_id));
+			     on ? VIREO_NET_CTRL_VLAN_ADD : VIREO_NET_CTRL_VLAN_DEL, &vlan_id,
+			     sizeof(vlan_id));
 }
 
 static bool
@@ -224,9 +224,10 @@ net_vlan_offload_set(struct rte_eth_dev *eth_dev, int mask)
 
 	if (mask & RTE_ETH_VLAN_FILTER_MASK) {
 		if (filtering && !able) {
-			LOG(ERR, "port %u: no VLAN filter: expected the VLAN_FILTER offload at configure,"
-				 " and a device that has it",
-					eth_dev->data->port_id);
+			LOG(ERR,
+			    "port %u: no VLAN filter: expected the VLAN_FILTER offload at configure,"
+			    " and a device that has it",
+			    eth_dev->data->port_id);
 			return -ENOTSUP;
 		}
 		ret = able ? send_vlans(eth_dev, filtering, false) : 0;
@@ -252,11 +253,11 @@ send_queues(struct rte_eth_dev *eth_dev)
 		ret = net_rss_apply(eth_dev);
 		if (ret != 0 && ret != -ENOTCONN)
 			LOG(ERR, "port %u: the device refuses the RSS configuration: %s",
-					port->port_id, strerror(-ret));
+			    port->port_id, strerror(-ret));
 	}
 	if ((port->negotiated & VIREO_NET_F_MQ) && !(port->negotiated & VIREO_NET_F_RSS))
 		net_ctrl_send(eth_dev, VIREO_NET_CTRL_MQ, VIREO_NET_CTRL_MQ_VQ_PAIRS_SET, &nb_pairs,
-				sizeof(nb_pairs));
+			      sizeof(nb_pairs));
 }
 
 void
@@ -272,12 +273,11 @@ net_ctrl_restore(struct rte_eth_dev *eth_dev)
 	set_rx_mode(eth_dev, VIREO_NET_CTRL_RX_ALLMULTI, data->all_multicast);
 	if (port->negotiated & VIREO_NET_F_CTRL_MAC_ADDR) {
 		net_ctrl_send(eth_dev, VIREO_NET_CTRL_MAC, VIREO_NET_CTRL_MAC_ADDR_SET,
-				&data->mac_addrs[0], sizeof(data->mac_addrs[0]));
+			      &data->mac_addrs[0], sizeof(data->mac_addrs[0]));
 		send_mac_table(eth_dev, UINT32_MAX, NULL);
 	}
 	if (port->negotiated & VIREO_NET_F_CTRL_VLAN)
 		send_vlans(eth_dev,
-				(data->dev_conf.rxmode.offloads &
-						RTE_ETH_RX_OFFLOAD_VLAN_FILTER) != 0,
-				true);
+			   (data->dev_conf.rxmode.offloads & RTE_ETH_RX_OFFLOAD_VLAN_FILTER) != 0,
+			   true);
 }

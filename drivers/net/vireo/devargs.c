@@ -22,7 +22,7 @@ struct arg_def {
 };
 
 static const char *const indirect_names[] = {
-	[NET_INDIRECT_AUTO] = "auto",	[NET_INDIRECT_POOL] = "pool",
+	[NET_INDIRECT_AUTO] = "auto",	    [NET_INDIRECT_POOL] = "pool",
 	[NET_INDIRECT_MEMPOOL] = "mempool", [NET_INDIRECT_MALLOC] = "malloc",
 	[NET_INDIRECT_OFF] = "off",
 };
@@ -75,7 +75,7 @@ static int
 parse_mac(const char *value, const struct arg_def *def __rte_unused, struct net_devargs *args)
 {
 	if (rte_ether_unformat_addr(value, &args->mac) != 0 ||
-			!rte_is_valid_assigned_ether_addr(&args->mac))
+	    !rte_is_valid_assigned_ether_addr(&args->mac))
 		return -EINVAL;
 	args->has_mac = true;
 	return 0;
@@ -83,7 +83,7 @@ parse_mac(const char *value, const struct arg_def *def __rte_unused, struct net_
 
 static int
 parse_queue_size(const char *value, const struct arg_def *def __rte_unused,
-		struct net_devargs *args)
+		 struct net_devargs *args)
 {
 	unsigned long n;
 
@@ -107,7 +107,7 @@ parse_queues(const char *value, const struct arg_def *def __rte_unused, struct n
 /* Scripts written for virtio-user's vhost-kernel must not silently get something else. */
 static int
 refuse_iface(const char *value __rte_unused, const struct arg_def *def __rte_unused,
-		struct net_devargs *args __rte_unused)
+	     struct net_devargs *args __rte_unused)
 {
 	return -EINVAL;
 }
@@ -118,7 +118,7 @@ parse_speed(const char *value, const struct arg_def *def __rte_unused, struct ne
 	unsigned long n;
 
 	if (parse_number(value, 1, UINT32_MAX, &n) != 0 ||
-			rte_eth_speed_bitflag(n, RTE_ETH_LINK_FULL_DUPLEX) == 0)
+	    rte_eth_speed_bitflag(n, RTE_ETH_LINK_FULL_DUPLEX) == 0)
 		return -EINVAL;
 	args->speed = n;
 	return 0;
@@ -150,8 +150,7 @@ parse_classes(const char *value, const struct arg_def *def __rte_unused, struct 
 		if (sscanf(value, "%5ux%5u%n", &nb_desc, &nb_tables, &used) != 2)
 			return -EINVAL;
 		if (nb_desc < 2 || nb_desc > NET_TABLE_DESC_MAX || nb_tables < 1 ||
-				nb_tables > VIREO_RING_SIZE_MAX ||
-				(i > 0 && nb_desc <= classes[i - 1].nb_desc))
+		    nb_tables > VIREO_RING_SIZE_MAX || (i > 0 && nb_desc <= classes[i - 1].nb_desc))
 			return -EINVAL;
 		classes[i].nb_desc = nb_desc;
 		classes[i].nb_tables = nb_tables;
@@ -168,7 +167,7 @@ parse_classes(const char *value, const struct arg_def *def __rte_unused, struct 
 
 #define BOOL_ARG(arg)                                                                              \
 	{                                                                                          \
-		#arg, "0 or 1", parse_bool, offsetof(struct net_devargs, arg)                      \
+#arg, "0 or 1", parse_bool, offsetof(struct net_devargs, arg)                      \
 	}
 
 static const struct arg_def arg_defs[] = {
@@ -230,7 +229,7 @@ parse_pair(const char *key, const char *value, struct net_devargs *args, uint32_
 	*seen |= 1u << i;
 	if (value == NULL || arg_defs[i].parse(value, &arg_defs[i], args) != 0) {
 		LOG(ERR, "devarg %s=%s is refused: expected %s", key, value == NULL ? "" : value,
-				arg_defs[i].expected);
+		    arg_defs[i].expected);
 		return -EINVAL;
 	}
 	return 0;
@@ -241,22 +240,25 @@ static int
 check_together(struct net_devargs *args, bool cq_given)
 {
 	if (args->path[0] == '\0') {
-		LOG(ERR, "devarg path is missing: expected path=<UNIX socket> or path=loopback:<name>");
+		LOG(ERR,
+		    "devarg path is missing: expected path=<UNIX socket> or path=loopback:<name>");
 		return -EINVAL;
 	}
 	/* VIRTIO 1.3 section 5.1.3.1: MQ requires CTRL_VQ. */
 	if (args->queues > 1 && cq_given && !args->cq) {
-		LOG(ERR, "devargs queues=%u,cq=0 are refused: expected cq=1 with more than one queue",
-				args->queues);
+		LOG(ERR,
+		    "devargs queues=%u,cq=0 are refused: expected cq=1 with more than one queue",
+		    args->queues);
 		return -EINVAL;
 	}
 	if (args->queues > 1)
 		args->cq = true;
 	/* VIRTIO 1.3 section 2.7: the size of a split ring is a power of two. */
 	if (args->queue_size != 0 && !args->packed_vq && !rte_is_power_of_2(args->queue_size)) {
-		LOG(ERR, "devarg queue_size=%u is refused: expected a power of two for split rings"
-			 " (any size with packed_vq=1)",
-				args->queue_size);
+		LOG(ERR,
+		    "devarg queue_size=%u is refused: expected a power of two for split rings"
+		    " (any size with packed_vq=1)",
+		    args->queue_size);
 		return -EINVAL;
 	}
 	if (args->loopback && args->server) {

@@ -24,17 +24,15 @@ fill_handle(struct rte_eth_dev *eth_dev)
 
 	/* A vdev's handle has no fd of its own: link events come from the transport. */
 	if (rte_intr_type_set(handle, RTE_INTR_HANDLE_VDEV) != 0 ||
-			rte_intr_efd_counter_size_set(handle, sizeof(uint64_t)) != 0 ||
-			rte_intr_nb_efd_set(handle, nb) != 0 ||
-			rte_intr_max_intr_set(handle, nb + 1) != 0 ||
-			rte_intr_vec_list_alloc(handle, "vireo_vec", nb) != 0)
+	    rte_intr_efd_counter_size_set(handle, sizeof(uint64_t)) != 0 ||
+	    rte_intr_nb_efd_set(handle, nb) != 0 || rte_intr_max_intr_set(handle, nb + 1) != 0 ||
+	    rte_intr_vec_list_alloc(handle, "vireo_vec", nb) != 0)
 		return -EIO;
 	for (i = 0; i < nb; i++) {
 		int fd = local->queues[VIREO_NET_RXQ_IDX(i)].call_fd;
 
 		if (fd < 0 || rte_intr_efds_index_set(handle, i, fd) != 0 ||
-				rte_intr_vec_list_index_set(handle, i,
-						RTE_INTR_VEC_RXTX_OFFSET + i) != 0)
+		    rte_intr_vec_list_index_set(handle, i, RTE_INTR_VEC_RXTX_OFFSET + i) != 0)
 			return -EIO;
 	}
 	return 0;
@@ -52,8 +50,7 @@ net_intr_setup(struct rte_eth_dev *eth_dev)
 	ret = fill_handle(eth_dev);
 	if (ret != 0) {
 		LOG(ERR, "port %u: cannot set up Rx interrupts for %u queues: %s",
-				eth_dev->data->port_id, eth_dev->data->nb_rx_queues,
-				rte_strerror(rte_errno));
+		    eth_dev->data->port_id, eth_dev->data->nb_rx_queues, rte_strerror(rte_errno));
 		net_intr_teardown(eth_dev);
 	}
 	return ret;
@@ -85,7 +82,7 @@ net_rx_queue_intr_enable(struct rte_eth_dev *eth_dev, uint16_t queue_id)
 	turnstile_leave(&rxq->gate);
 	/* Packets that came before arming bring no interrupt: wake the epoll loop ourselves. */
 	if (waiting && write(rxq->local->call_fd, &one, sizeof(one)) != sizeof(one) &&
-			errno != EAGAIN)
+	    errno != EAGAIN)
 		return -errno;
 	return 0;
 }

@@ -37,7 +37,7 @@ report(struct net_port *port, const char *kind, unsigned int queue_id, const cha
 		return;
 	port->numa_reported = 1;
 	LOG(WARNING, "port %u: %s of %s queue %u on node %d, where no lcore of this process runs",
-			port->port_id, what, kind, queue_id, node);
+	    port->port_id, what, kind, queue_id, node);
 }
 
 void

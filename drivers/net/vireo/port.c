@@ -93,7 +93,7 @@ run_events(void *arg)
 		port->carrier = (status & VIREO_NET_S_LINK_UP) != 0;
 		/* VIRTIO 1.3 section 5.1.6.5.4. */
 		if ((status & VIREO_NET_S_ANNOUNCE) && port->started &&
-				(port->negotiated & VIREO_NET_F_GUEST_ANNOUNCE))
+		    (port->negotiated & VIREO_NET_F_GUEST_ANNOUNCE))
 			net_announce(eth_dev);
 	}
 	if (net_link_publish(eth_dev) == 0)
@@ -112,14 +112,14 @@ net_port_notify(struct net_local *local)
 		ret = rte_eal_alarm_set(1, run_events, local);
 		if (ret != 0)
 			LOG(ERR, "port %u: cannot set an alarm: %s", local->eth_dev->data->port_id,
-					strerror(-ret));
+			    strerror(-ret));
 	}
 	pthread_mutex_unlock(&local->mutex);
 }
 
 static bool
 report_violation(struct net_port *port, const char *kind, uint16_t queue_id,
-		const struct vq_drv *vq, uint8_t *reported)
+		 const struct vq_drv *vq, uint8_t *reported)
 {
 	/* Written by the owner lcore; a byte, so one read is enough. */
 	uint8_t broken = __atomic_load_n(&vq->broken, __ATOMIC_RELAXED);
@@ -128,8 +128,9 @@ report_violation(struct net_port *port, const char *kind, uint16_t queue_id,
 		return false;
 	*reported = 1;
 	port->nb_broken++;
-	LOG(ERR, "port %u: the device broke %s queue %u: %s; it stands still until the port is reset",
-			port->port_id, kind, queue_id, vireo_vq_violation_str(broken));
+	LOG(ERR,
+	    "port %u: the device broke %s queue %u: %s; it stands still until the port is reset",
+	    port->port_id, kind, queue_id, vireo_vq_violation_str(broken));
 	return true;
 }
 
@@ -237,7 +238,7 @@ check_path(const struct net_devargs *args)
 	if (args->loopback || stat(args->path, &sb) != 0 || S_ISSOCK(sb.st_mode))
 		return 0;
 	LOG(ERR, "path=%s is %s: expected the UNIX socket of a vhost-user back end", args->path,
-			S_ISCHR(sb.st_mode) ? "a device (vhost-kernel or vhost-vdpa)" : "no socket");
+	    S_ISCHR(sb.st_mode) ? "a device (vhost-kernel or vhost-vdpa)" : "no socket");
 	return -EINVAL;
 }
 
@@ -311,11 +312,11 @@ report_missing(const struct net_port *port)
 
 	for (i = 0; i < RTE_DIM(wishes); i++)
 		if ((net_features_base(&port->args) & wishes[i].feature) &&
-				!(port->negotiated & wishes[i].feature))
+		    !(port->negotiated & wishes[i].feature))
 			LOG(NOTICE, "port %u: %s", port->port_id, wishes[i].text);
 	if (port->nb_pairs_max < port->args.queues)
 		LOG(NOTICE, "port %u: %u of queues=%u pairs are to be had", port->port_id,
-				port->nb_pairs_max, port->args.queues);
+		    port->nb_pairs_max, port->args.queues);
 }
 
 int

@@ -37,22 +37,21 @@ reserve_shared(const struct ring_alloc *ra, size_t len)
 
 	mz = rte_memzone_reserve_aligned(ra->name, len, ra->socket_id, 0, VIREO_CACHE_LINE);
 	if (mz == NULL && ra->socket_id != SOCKET_ID_ANY) {
-		mz = rte_memzone_reserve_aligned(ra->name, len, SOCKET_ID_ANY, 0,
-				VIREO_CACHE_LINE);
+		mz = rte_memzone_reserve_aligned(ra->name, len, SOCKET_ID_ANY, 0, VIREO_CACHE_LINE);
 		if (mz != NULL)
 			LOG(WARNING, "%s: no memory on node %d, the ring lies on node %d", ra->name,
-					ra->socket_id, mz->socket_id);
+			    ra->socket_id, mz->socket_id);
 	}
 	if (mz == NULL)
 		LOG(ERR, "%s: cannot reserve %zu bytes of ring memory: %s", ra->name, len,
-				rte_strerror(rte_errno));
+		    rte_strerror(rte_errno));
 	return mz;
 }
 
 /* Reserve and lay out; *extra is where the extra bytes begin. */
 static int
 build_ring(struct vq_drv *vq, const struct ring_alloc *ra, const struct rte_memzone **mz,
-		void **priv, uint64_t *extra)
+	   void **priv, uint64_t *extra)
 {
 	struct vq_mem_size need;
 	size_t shared_bytes;
@@ -61,7 +60,7 @@ build_ring(struct vq_drv *vq, const struct ring_alloc *ra, const struct rte_memz
 	ret = vireo_vq_mem_size(&ra->conf, &need);
 	if (ret != 0) {
 		LOG(ERR, "%s: no legal ring: size %u, limit %u", ra->name, ra->conf.size,
-				ra->conf.limit);
+		    ra->conf.limit);
 		return ret;
 	}
 	shared_bytes = RTE_ALIGN_CEIL(need.shared_bytes, VIREO_CACHE_LINE);
@@ -112,7 +111,7 @@ ring_size(const struct net_port *port, uint16_t nb_desc)
 
 static void
 init_alloc(struct ring_alloc *ra, const struct net_port *port, const char *kind, uint16_t queue_id,
-		uint16_t nb_desc, int socket_id)
+	   uint16_t nb_desc, int socket_id)
 {
 	memset(ra, 0, sizeof(*ra));
 	snprintf(ra->name, sizeof(ra->name), "vireo_port%u_%s%u", port->port_id, kind, queue_id);
@@ -131,8 +130,8 @@ build_rxq(struct net_rxq *rxq, const struct net_port *port)
 
 	init_alloc(&ra, port, "rx", rxq->queue_id, rxq->nb_desc, rxq->socket_id);
 	rxq->hdr_bytes = port->hdr_bytes;
-	rxq->buf_bytes = rte_pktmbuf_data_room_size(rxq->mp) - RTE_PKTMBUF_HEADROOM +
-		rxq->hdr_bytes;
+	rxq->buf_bytes =
+		rte_pktmbuf_data_room_size(rxq->mp) - RTE_PKTMBUF_HEADROOM + rxq->hdr_bytes;
 	ra.conf.flags |= VQ_F_SINGLE;
 	ra.conf.buf_bytes = rxq->buf_bytes;
 	ret = build_ring(&rxq->vq, &ra, &rxq->mz, &rxq->priv, &unused);
@@ -170,12 +169,12 @@ create_table_pool(struct net_txq *txq, const char *name)
 {
 	uint32_t nb_tables = txq->vq.size + 2 * TABLE_CACHE;
 
-	txq->table_mp = rte_mempool_create(name, nb_tables,
-			NET_TABLE_DESC_MAX * sizeof(struct ring_desc), TABLE_CACHE, 0, NULL, NULL,
-			NULL, NULL, txq->socket_id, 0);
+	txq->table_mp =
+		rte_mempool_create(name, nb_tables, NET_TABLE_DESC_MAX * sizeof(struct ring_desc),
+				   TABLE_CACHE, 0, NULL, NULL, NULL, NULL, txq->socket_id, 0);
 	if (txq->table_mp == NULL) {
 		LOG(ERR, "%s: cannot create %u indirect tables: %s", name, nb_tables,
-				rte_strerror(rte_errno));
+		    rte_strerror(rte_errno));
 		return -ENOMEM;
 	}
 	return 0;
@@ -238,8 +237,9 @@ tx_bits(uint64_t offloads)
 {
 	uint32_t bits = 0;
 
-	if (offloads & (RTE_ETH_TX_OFFLOAD_IPV4_CKSUM | RTE_ETH_TX_OFFLOAD_UDP_CKSUM |
-			       RTE_ETH_TX_OFFLOAD_TCP_CKSUM))
+	if (offloads &
+	    (RTE_ETH_TX_OFFLOAD_IPV4_CKSUM | RTE_ETH_TX_OFFLOAD_UDP_CKSUM |
+	     RTE_ETH_TX_OFFLOAD_TCP_CKSUM))
 		bits |= NET_TX_CSUM;
 	if (offloads & RTE_ETH_TX_OFFLOAD_TCP_TSO)
 		bits |= NET_TX_TSO;
@@ -273,7 +273,7 @@ close_gate(struct turnstile *gate, uint16_t port_id, const char *kind, uint16_t 
 {
 	if (vireo_turnstile_close(gate, GATE_TIMEOUT_US) != 0)
 		LOG(ERR, "port %u: the lcore of %s queue %u did not leave its burst within %u ms",
-				port_id, kind, queue_id, GATE_TIMEOUT_US / 1000);
+		    port_id, kind, queue_id, GATE_TIMEOUT_US / 1000);
 }
 
 static void
@@ -357,9 +357,10 @@ check_rx_thresh(const struct net_port *port, uint16_t queue_id, uint32_t nb_desc
 	if (*thresh == 0)
 		*thresh = RTE_ALIGN_FLOOR(RTE_MIN(nb_desc / 4, DEFAULT_FREE_THRESH), 4);
 	if (*thresh % 4 != 0 || *thresh >= nb_desc) {
-		LOG(ERR, "port %u: rx_free_thresh %u of queue %u is refused: expected a multiple of 4"
-			 " below %u",
-				port->port_id, *thresh, queue_id, nb_desc);
+		LOG(ERR,
+		    "port %u: rx_free_thresh %u of queue %u is refused: expected a multiple of 4"
+		    " below %u",
+		    port->port_id, *thresh, queue_id, nb_desc);
 		return -EINVAL;
 	}
 	return 0;
@@ -372,7 +373,7 @@ check_tx_thresh(const struct net_port *port, uint16_t queue_id, uint32_t nb_desc
 		*thresh = RTE_MAX(RTE_MIN(nb_desc / 4, DEFAULT_FREE_THRESH), 1u);
 	if (*thresh + 3u > nb_desc) {
 		LOG(ERR, "port %u: tx_free_thresh %u of queue %u is refused: expected at most %u",
-				port->port_id, *thresh, queue_id, nb_desc - 3);
+		    port->port_id, *thresh, queue_id, nb_desc - 3);
 		return -EINVAL;
 	}
 	return 0;
@@ -384,8 +385,9 @@ clamp_desc(const struct net_port *port, const char *kind, uint16_t queue_id, uin
 	uint32_t size = ring_size(port, nb_desc);
 
 	if (nb_desc > size) {
-		LOG(NOTICE, "port %u: %s queue %u has %u descriptors, not %u: devarg queue_size says so",
-				port->port_id, kind, queue_id, size, nb_desc);
+		LOG(NOTICE,
+		    "port %u: %s queue %u has %u descriptors, not %u: devarg queue_size says so",
+		    port->port_id, kind, queue_id, size, nb_desc);
 		return size;
 	}
 	return nb_desc;
@@ -404,10 +406,11 @@ check_rx_buffers(struct rte_eth_dev *eth_dev, uint16_t queue_id, struct rte_memp
 	bool scatter = (eth_dev->data->dev_conf.rxmode.offloads & RTE_ETH_RX_OFFLOAD_SCATTER) != 0;
 
 	if (!scatter && frame_bytes(eth_dev) > room) {
-		LOG(ERR, "port %u: mbufs of Rx queue %u hold %u bytes: expected %u for MTU %u, or the"
-			 " SCATTER offload",
-				eth_dev->data->port_id, queue_id, room, frame_bytes(eth_dev),
-				eth_dev->data->mtu);
+		LOG(ERR,
+		    "port %u: mbufs of Rx queue %u hold %u bytes: expected %u for MTU %u, or the"
+		    " SCATTER offload",
+		    eth_dev->data->port_id, queue_id, room, frame_bytes(eth_dev),
+		    eth_dev->data->mtu);
 		return -EINVAL;
 	}
 	eth_dev->data->scattered_rx = scatter && frame_bytes(eth_dev) > room;
@@ -464,7 +467,8 @@ addr_field(const struct net_port *port)
 
 int
 net_rx_queue_setup(struct rte_eth_dev *eth_dev, uint16_t queue_id, uint16_t nb_desc,
-		unsigned int socket_id, const struct rte_eth_rxconf *conf, struct rte_mempool *mp)
+		   unsigned int socket_id, const struct rte_eth_rxconf *conf,
+		   struct rte_mempool *mp)
 {
 	struct net_port *port = net_port_of(eth_dev);
 	struct net_local *local = net_local_of(eth_dev);
@@ -510,7 +514,7 @@ net_rx_queue_setup(struct rte_eth_dev *eth_dev, uint16_t queue_id, uint16_t nb_d
 
 int
 net_tx_queue_setup(struct rte_eth_dev *eth_dev, uint16_t queue_id, uint16_t nb_desc,
-		unsigned int socket_id, const struct rte_eth_txconf *conf)
+		   unsigned int socket_id, const struct rte_eth_txconf *conf)
 {
 	struct net_port *port = net_port_of(eth_dev);
 	struct net_local *local = net_local_of(eth_dev);
@@ -602,7 +606,7 @@ prepare_rxq(struct rte_eth_dev *eth_dev, struct net_rxq *rxq)
 	ret = net_rxq_fill(rxq);
 	if (ret != 0)
 		LOG(ERR, "port %u: no mbuf for Rx queue %u in pool %s", port->port_id,
-				rxq->queue_id, rxq->mp->name);
+		    rxq->queue_id, rxq->mp->name);
 	return ret;
 }
 
@@ -641,8 +645,8 @@ net_queues_prepare(struct rte_eth_dev *eth_dev)
 		ret = local->txqs[i] == NULL ? -EINVAL : prepare_txq(eth_dev, local->txqs[i]);
 	if (ret == -EINVAL)
 		LOG(ERR, "port %u: expected %u Rx and %u Tx queues to be set up before start",
-				eth_dev->data->port_id, eth_dev->data->nb_rx_queues,
-				eth_dev->data->nb_tx_queues);
+		    eth_dev->data->port_id, eth_dev->data->nb_rx_queues,
+		    eth_dev->data->nb_tx_queues);
 	if (ret != 0)
 		net_queues_drain(local);
 	return ret;
@@ -711,7 +715,7 @@ net_queues_restart(struct net_local *local)
 		ret = net_rxq_fill(local->rxqs[i]);
 		if (ret != 0)
 			LOG(ERR, "port %u: no mbuf for Rx queue %u: the link stays down",
-					data->port_id, i);
+			    data->port_id, i);
 	}
 	for (i = 0; i < data->nb_tx_queues; i++)
 		if (local->txqs[i] != NULL)
@@ -756,7 +760,7 @@ enable_at_device(struct rte_eth_dev *eth_dev, uint16_t idx, bool enable)
 		return 0;
 	if (ret != 0)
 		LOG(ERR, "port %u: the device does not %s virtqueue %u: %s", eth_dev->data->port_id,
-				enable ? "enable" : "disable", idx, strerror(-ret));
+		    enable ? "enable" : "disable", idx, strerror(-ret));
 	return ret;
 }
 

@@ -94,7 +94,7 @@ set_key(struct net_port *port, const struct rte_eth_rss_conf *conf)
 		return 0;
 	if (conf->rss_key_len != VIREO_NET_RSS_KEY_BYTES) {
 		LOG(ERR, "port %u: an RSS key of %u bytes is refused: expected %u", port->port_id,
-				conf->rss_key_len, VIREO_NET_RSS_KEY_BYTES);
+		    conf->rss_key_len, VIREO_NET_RSS_KEY_BYTES);
 		return -EINVAL;
 	}
 	memcpy(port->rss.key, conf->rss_key, VIREO_NET_RSS_KEY_BYTES);
@@ -122,11 +122,11 @@ net_rss_configure(struct rte_eth_dev *eth_dev)
 	memcpy(port->rss.key, default_key, sizeof(default_key));
 	if (set_key(port, conf) != 0)
 		return -EINVAL;
-	port->rss.hash_types = conf->rss_hf == 0 ? port->rss.supported :
-						   to_virtio(conf->rss_hf) & port->rss.supported;
+	port->rss.hash_types = conf->rss_hf == 0 ? port->rss.supported
+						 : to_virtio(conf->rss_hf) & port->rss.supported;
 	/* A table that the application made for this many queues survives. */
 	if (eth_dev->data->nb_rx_queues != 0 &&
-			port->rss.reta_queues != eth_dev->data->nb_rx_queues)
+	    port->rss.reta_queues != eth_dev->data->nb_rx_queues)
 		spread(&port->rss, eth_dev->data->nb_rx_queues);
 	return 0;
 }
@@ -136,11 +136,11 @@ apply_hash(struct rte_eth_dev *eth_dev)
 {
 	const struct net_rss *rss = &net_port_of(eth_dev)->rss;
 	struct hash_config cfg = { .hash_types = rss->hash_types,
-		.key_len = VIREO_NET_RSS_KEY_BYTES };
+				   .key_len = VIREO_NET_RSS_KEY_BYTES };
 
 	memcpy(cfg.key, rss->key, sizeof(cfg.key));
 	return vireo_dev_ctrl(net_local_of(eth_dev)->dev, VIREO_NET_CTRL_MQ,
-			VIREO_NET_CTRL_MQ_HASH_CONFIG, &cfg, HASH_CONFIG_BYTES);
+			      VIREO_NET_CTRL_MQ_HASH_CONFIG, &cfg, HASH_CONFIG_BYTES);
 }
 
 int
@@ -160,7 +160,7 @@ net_rss_apply(struct rte_eth_dev *eth_dev)
 	cfg.key_len = VIREO_NET_RSS_KEY_BYTES;
 	memcpy(cfg.key, rss->key, sizeof(cfg.key));
 	return vireo_dev_ctrl(net_local_of(eth_dev)->dev, VIREO_NET_CTRL_MQ,
-			VIREO_NET_CTRL_MQ_RSS_CONFIG, &cfg, RSS_CONFIG_BYTES);
+			      VIREO_NET_CTRL_MQ_RSS_CONFIG, &cfg, RSS_CONFIG_BYTES);
 }
 
 /* Try a new state; the old one comes back when the device refuses. */
@@ -176,7 +176,7 @@ apply_or_undo(struct rte_eth_dev *eth_dev, const struct net_rss *old)
 	if (ret == 0 || ret == -ENOTCONN)
 		return 0;
 	LOG(ERR, "port %u: the device refuses the RSS configuration: %s", port->port_id,
-			strerror(-ret));
+	    strerror(-ret));
 	port->rss = *old;
 	return ret;
 }
@@ -190,8 +190,9 @@ net_rss_hash_update(struct rte_eth_dev *eth_dev, struct rte_eth_rss_conf *conf)
 	if (!(port->negotiated & VIREO_NET_F_RSS))
 		return -ENOTSUP;
 	if (conf->rss_hf & ~to_ethdev(port->rss.supported)) {
-		LOG(ERR, "port %u: RSS types 0x%" PRIx64 " are refused: expected some of 0x%" PRIx64,
-				port->port_id, conf->rss_hf, to_ethdev(port->rss.supported));
+		LOG(ERR,
+		    "port %u: RSS types 0x%" PRIx64 " are refused: expected some of 0x%" PRIx64,
+		    port->port_id, conf->rss_hf, to_ethdev(port->rss.supported));
 		return -EINVAL;
 	}
 	if (set_key(port, conf) != 0)
@@ -237,8 +238,9 @@ net_reta_update(struct rte_eth_dev *eth_dev, struct rte_eth_rss_reta_entry64 *co
 			continue;
 		queue = conf[i / RTE_ETH_RETA_GROUP_SIZE].reta[i % RTE_ETH_RETA_GROUP_SIZE];
 		if (queue >= eth_dev->data->nb_rx_queues) {
-			LOG(ERR, "port %u: redirection entry %u to queue %u is refused: expected below %u",
-					port->port_id, i, queue, eth_dev->data->nb_rx_queues);
+			LOG(ERR,
+			    "port %u: redirection entry %u to queue %u is refused: expected below %u",
+			    port->port_id, i, queue, eth_dev->data->nb_rx_queues);
 			port->rss = old;
 			return -EINVAL;
 		}

@@ -84,8 +84,7 @@ VIREO_STATIC_ASSERT(NB_TX <= NET_XSTATS_MAX, "room for a Tx queue's bases");
 static uint64_t
 raw_value(const void *queue, const struct xstat_def *def)
 {
-	return __atomic_load_n((const uint64_t *)RTE_PTR_ADD(queue, def->offset),
-			__ATOMIC_RELAXED);
+	return __atomic_load_n((const uint64_t *)RTE_PTR_ADD(queue, def->offset), __ATOMIC_RELAXED);
 }
 
 static uint64_t
@@ -142,7 +141,7 @@ sum_queues(const struct rte_eth_dev *eth_dev, struct rte_eth_stats *stats)
 #if NET_STATS_GET_QUEUES
 int
 net_stats_get(struct rte_eth_dev *eth_dev, struct rte_eth_stats *stats,
-		struct eth_queue_stats *qstats)
+	      struct eth_queue_stats *qstats)
 {
 	stats->rx_nombuf = 0;
 	sum_queues(eth_dev, stats);
@@ -207,12 +206,12 @@ xstat_name(const struct rte_eth_dev *eth_dev, unsigned int id, struct rte_eth_xs
 
 	if (id < nb_rx) {
 		snprintf(name->name, sizeof(name->name), "rx_q%zu_%s", id / NB_RX,
-				rx_defs[id % NB_RX].name);
+			 rx_defs[id % NB_RX].name);
 		return;
 	}
 	id -= nb_rx;
 	snprintf(name->name, sizeof(name->name), "tx_q%zu_%s", id / NB_TX,
-			tx_defs[id % NB_TX].name);
+		 tx_defs[id % NB_TX].name);
 }
 
 int
@@ -243,7 +242,7 @@ net_xstats_get_names(struct rte_eth_dev *eth_dev, struct rte_eth_xstat_name *nam
 
 int
 net_xstats_get_by_id(struct rte_eth_dev *eth_dev, const uint64_t *ids, uint64_t *values,
-		unsigned int n)
+		     unsigned int n)
 {
 	unsigned int nb = nb_xstats(eth_dev), i;
 
@@ -259,7 +258,7 @@ net_xstats_get_by_id(struct rte_eth_dev *eth_dev, const uint64_t *ids, uint64_t 
 
 int
 net_xstats_get_names_by_id(struct rte_eth_dev *eth_dev, const uint64_t *ids,
-		struct rte_eth_xstat_name *names, unsigned int n)
+			   struct rte_eth_xstat_name *names, unsigned int n)
 {
 	unsigned int nb = nb_xstats(eth_dev), i;
 
@@ -276,8 +275,8 @@ net_xstats_get_names_by_id(struct rte_eth_dev *eth_dev, const uint64_t *ids,
 /* Per-queue statistics are always kept, so that any mapping is as good as another. */
 int
 net_queue_stats_mapping_set(struct rte_eth_dev *eth_dev __rte_unused,
-		uint16_t queue_id __rte_unused, uint8_t stat_idx __rte_unused,
-		uint8_t is_rx __rte_unused)
+			    uint16_t queue_id __rte_unused, uint8_t stat_idx __rte_unused,
+			    uint8_t is_rx __rte_unused)
 {
 	return 0;
 }

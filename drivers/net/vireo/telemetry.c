@@ -66,9 +66,9 @@ parse_params(const char *params, unsigned int nb, unsigned long *values)
 		params = end + 1;
 	}
 	return values[0] < RTE_MAX_ETHPORTS && rte_eth_dev_is_valid_port(values[0]) &&
-					is_ours(values[0]) ?
-			0 :
-			-EINVAL;
+			is_ours(values[0])
+		? 0
+		: -EINVAL;
 }
 
 static void
@@ -106,7 +106,7 @@ port_info(const char *cmd __rte_unused, const char *params, struct rte_tel_data 
 	add_hex(d, "features_offered", port->offered);
 	add_hex(d, "features_negotiated", port->negotiated);
 	rte_tel_data_add_dict_string(d, "ring",
-			port->negotiated & VIREO_F_RING_PACKED ? "packed" : "split");
+				     port->negotiated & VIREO_F_RING_PACKED ? "packed" : "split");
 	rte_tel_data_add_dict_string(d, "indirect", net_indirect_name(port->args.indirect));
 	rte_tel_data_add_dict_int(d, "rx_queues", eth_dev->data->nb_rx_queues);
 	rte_tel_data_add_dict_int(d, "tx_queues", eth_dev->data->nb_tx_queues);
@@ -120,7 +120,7 @@ port_info(const char *cmd __rte_unused, const char *params, struct rte_tel_data 
 
 static void
 add_ring(struct rte_tel_data *d, const char *direction, const struct vq_drv *vq,
-		const struct rte_memzone *mz)
+	 const struct rte_memzone *mz)
 {
 	char name[32];
 
@@ -134,7 +134,8 @@ add_ring(struct rte_tel_data *d, const char *direction, const struct vq_drv *vq,
 	net_tel_dict_u64(d, name, vq->nb_kicks);
 	snprintf(name, sizeof(name), "%s_state", direction);
 	rte_tel_data_add_dict_string(d, name,
-			vq->broken == VQ_OK ? "ok" : vireo_vq_violation_str(vq->broken));
+				     vq->broken == VQ_OK ? "ok"
+							 : vireo_vq_violation_str(vq->broken));
 	snprintf(name, sizeof(name), "%s_ring_node", direction);
 	rte_tel_data_add_dict_int(d, name, mz == NULL ? -1 : net_numa_node_of(mz->addr));
 }
@@ -184,9 +185,10 @@ queue_info(const char *cmd __rte_unused, const char *params, struct rte_tel_data
 RTE_INIT(net_telemetry_init)
 {
 	rte_telemetry_register_cmd("/vireo/net/list", list_ports,
-			"Ports of net_vireo. Takes no parameters");
+				   "Ports of net_vireo. Takes no parameters");
 	rte_telemetry_register_cmd("/vireo/net/info", port_info,
-			"State of a net_vireo port. Parameters: port_id");
-	rte_telemetry_register_cmd("/vireo/net/queue", queue_info,
-			"State of a queue pair of a net_vireo port. Parameters: port_id,queue_id");
+				   "State of a net_vireo port. Parameters: port_id");
+	rte_telemetry_register_cmd(
+		"/vireo/net/queue", queue_info,
+		"State of a queue pair of a net_vireo port. Parameters: port_id,queue_id");
 }
