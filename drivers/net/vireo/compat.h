@@ -30,6 +30,13 @@
 #define NET_PTYPES_COUNTED 0
 #endif
 
+/* rx_queue_count returns int since 25.11. */
+#if RTE_VERSION >= RTE_VERSION_NUM(25, 11, 0, 0)
+typedef int net_queue_count_t;
+#else
+typedef uint32_t net_queue_count_t;
+#endif
+
 /* rte_tel_data_add_dict_u64 became _uint in 23.03. */
 #if RTE_VERSION >= RTE_VERSION_NUM(23, 3, 0, 0)
 #define net_tel_dict_u64(d, name, value) rte_tel_data_add_dict_uint(d, name, value)

@@ -118,8 +118,9 @@ check_single_copy(void)
 		rec->where = &primary_ops;
 	}
 	if (rec->where != &primary_ops) {
-		LOG(ERR, "Vireo is linked twice in this process: expected either the plugin (-d) or the"
-			 " linked library");
+		LOG(ERR,
+		    "Vireo is linked twice in this process: expected either the plugin (-d) or the"
+		    " linked library");
 		return -EEXIST;
 	}
 	return 0;
@@ -144,8 +145,8 @@ init_port(struct rte_eth_dev *eth_dev, const struct net_devargs *args)
 
 	port->args = *args;
 	port->port_id = data->port_id;
-	data->mac_addrs = rte_zmalloc("vireo_macs",
-			VIREO_NET_MAC_TABLE_MAX * sizeof(*data->mac_addrs), 0);
+	data->mac_addrs =
+		rte_zmalloc("vireo_macs", VIREO_NET_MAC_TABLE_MAX * sizeof(*data->mac_addrs), 0);
 	if (data->mac_addrs == NULL)
 		return -ENOMEM;
 	if (args->has_mac)
@@ -242,3 +243,8 @@ static struct rte_vdev_driver net_vireo_driver = {
 
 RTE_PMD_REGISTER_VDEV(net_vireo, net_vireo_driver);
 RTE_PMD_REGISTER_PARAM_STRING(net_vireo, NET_DEVARGS_PARAM_STRING);
+
+/* What dpdk-pmdinfo.py reads; inside DPDK's tree its build makes this text. */
+static const char net_vireo_pmd_info[] __attribute__((used)) =
+	"PMD_INFO_STRING= {\"name\": \"net_vireo\", \"params\": \"" NET_DEVARGS_PARAM_STRING
+	"\", \"pci_ids\": []}";

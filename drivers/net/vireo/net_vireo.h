@@ -25,6 +25,7 @@
 #include "../../../lib/dev/vireo_dev.h"
 #include "../../../lib/vq/vq.h"
 #include "../../../lib/wire/net_abi.h"
+#include "compat.h"
 
 #define NET_MAX_PKT_BYTES 9728
 #define NET_MIN_MTU 68
@@ -233,7 +234,7 @@ int net_tx_burst_mode_get(struct rte_eth_dev *eth_dev, uint16_t queue_id,
 int net_tx_done_cleanup(void *txq, uint32_t free_cnt);
 int net_rx_descriptor_status(void *rxq, uint16_t offset);
 int net_tx_descriptor_status(void *txq, uint16_t offset);
-uint32_t net_rx_queue_count(void *rxq);
+net_queue_count_t net_rx_queue_count(void *rxq);
 int net_rx_monitor_addr(void *rxq, struct rte_power_monitor_cond *cond);
 /**
  * Ask for (or stop) an interrupt when the next packet comes; Rx interrupts.

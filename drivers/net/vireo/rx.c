@@ -163,7 +163,7 @@ net_rxq_drain(struct net_rxq *rxq)
 	rxq->pkt_missing = 0;
 }
 
-uint32_t
+net_queue_count_t
 net_rx_queue_count(void *queue)
 {
 	struct net_rxq *rxq = queue;
