@@ -1,0 +1,474 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Copyright (c) 2026 The Vireo Authors
+"""Processes of the comparisons in this folder: stock testpmd, vireo-perf's null device,
+and how much of a window they really had of their CPU.
+
+The driver's lcore runs on one CPU, the far end's on another; each control thread
+shares its process's CPU and sleeps while packets flow.
+"""
+
+import atexit
+import fcntl
+import os
+import pty
+import re
+import select
+import shutil
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import termios
+import time
+
+PROMPT = "testpmd> "
+SOCKET_TIMEOUT_S = 10
+COMMAND_TIMEOUT_S = 15
+QUIT_TIMEOUT_S = 8
+STEAL_MAX = 0.01
+WAIT_MAX = 0.03
+MULTI_SEGS = "0x8000"
+
+
+class BenchError(Exception):
+    """Something that makes a measurement impossible; the text says what was expected."""
+
+
+def end_on_signals():
+    """SIGTERM and SIGHUP end the program as an exception does, and its children with it."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda signum, frame: sys.exit(128 + signum))
+
+
+def top_dir():
+    """The project's tree, wherever it was cloned to."""
+    return os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+
+class Config:
+    """What the comparisons share: where things are, which CPUs, which memory."""
+
+    def __init__(self, build=None, lock=None, verbose=False):
+        self.build = os.path.abspath(build or os.path.join(top_dir(), "build"))
+        self.lock = lock
+        self.verbose = verbose
+        self.testpmd = shutil.which("dpdk-testpmd")
+        if self.testpmd is None:
+            raise BenchError("dpdk-testpmd is not in PATH: run scripts/setup.sh")
+        cpus = sorted(os.sched_getaffinity(0))
+        if len(cpus) < 2:
+            raise BenchError("two CPUs are needed, this process may use %d" % len(cpus))
+        self.driver_cpu, self.far_cpu = cpus[0], cpus[1]
+        self.hugepages = free_hugepages_mb() >= 1200
+        self.folder = tempfile.mkdtemp(prefix="vireo-bench-")
+        atexit.register(shutil.rmtree, self.folder, True)
+        self.counter = 0
+
+    def perf(self):
+        """vireo-perf of the build folder."""
+        path = os.path.join(self.build, "app", "perf", "vireo-perf")
+        if not os.access(path, os.X_OK):
+            raise BenchError("%s is missing: run scripts/setup.sh, or give --build" % path)
+        return path
+
+    def plugin_env(self):
+        """Environment in which stock programs find the plugin by its bare name: EAL
+        refuses a path with a parent folder that anybody may write to."""
+        plugin_dir = os.path.join(self.build, "drivers", "net", "vireo")
+        if not os.path.exists(os.path.join(plugin_dir, "librte_net_vireo.so")):
+            raise BenchError("%s/librte_net_vireo.so is missing: run scripts/setup.sh, or give"
+                             " --build" % plugin_dir)
+        env = dict(os.environ)
+        env["LD_LIBRARY_PATH"] = ":".join(
+            [plugin_dir, os.path.join(self.build, "lib")] +
+            [p for p in (env.get("LD_LIBRARY_PATH"),) if p])
+        return env
+
+    def next_name(self, stem):
+        """A name that no other process of this run has."""
+        self.counter += 1
+        return "%s-%d-%d" % (stem, os.getpid(), self.counter)
+
+    def memory_args(self, megabytes):
+        """EAL's memory arguments."""
+        if self.hugepages:
+            return ["--in-memory", "--single-file-segments", "-m", str(megabytes)]
+        return ["--no-huge", "-m", str(megabytes)]
+
+    def memory_text(self):
+        """Which memory that is, for the reader."""
+        return "hugepages" if self.hugepages else "no hugepages (--no-huge)"
+
+
+def free_hugepages_mb():
+    """Free hugepages of the default size, in MB."""
+    values = {}
+    with open("/proc/meminfo", encoding="ascii") as meminfo:
+        for line in meminfo:
+            name, value = line.split(":")
+            values[name] = int(value.split()[0])
+    return values.get("HugePages_Free", 0) * values.get("Hugepagesize", 0) // 1024
+
+
+class Child:
+    """A process of ours on a pseudo-terminal, ended with us whatever happens."""
+
+    def __init__(self, args, env=None):
+        self.args = args
+        self.output = ""
+        self.master, slave = pty.openpty()
+        attrs = termios.tcgetattr(slave)
+        attrs[1] &= ~termios.OPOST
+        attrs[3] &= ~(termios.ECHO | termios.ICANON)
+        termios.tcsetattr(slave, termios.TCSANOW, attrs)
+        self.process = subprocess.Popen(args, stdin=slave, stdout=slave, stderr=slave, env=env,
+                                        start_new_session=True, close_fds=True)
+        os.close(slave)
+        atexit.register(self.kill)
+
+    def read(self, timeout_s):
+        """Take what has been printed within timeout_s; False at the end of the output."""
+        ready, _, _ = select.select([self.master], [], [], timeout_s)
+        if not ready:
+            return True
+        try:
+            data = os.read(self.master, 65536)
+        except OSError:
+            return False
+        self.output += data.decode("utf-8", "replace")
+        return bool(data)
+
+    def wait_for(self, text, timeout_s, start=0):
+        """Read until text stands behind position start of the output."""
+        until = time.monotonic() + timeout_s
+        while text not in self.output[start:]:
+            left = until - time.monotonic()
+            if left <= 0:
+                self.fail("did not print %r within %d s" % (text, timeout_s))
+            if not self.read(min(left, 0.2)):
+                self.fail("ended before it printed %r" % text)
+
+    def fail(self, why):
+        """End with the process's last words."""
+        self.kill()
+        raise BenchError("%s\n%s\nlast output:\n%s" % (
+            why, " ".join(self.args), "\n".join(self.output.splitlines()[-30:])))
+
+    def pause(self):
+        """Stop it where it is: it takes no CPU."""
+        self.process.send_signal(signal.SIGSTOP)
+
+    def go_on(self):
+        """Undo pause()."""
+        self.process.send_signal(signal.SIGCONT)
+
+    def drain_until_exit(self, timeout_s):
+        """Read on until it has ended; False when it has not in time."""
+        until = time.monotonic() + timeout_s
+        while time.monotonic() < until:
+            if not self.read(0.1) or self.process.poll() is not None:
+                try:
+                    self.process.wait(max(0.1, until - time.monotonic()))
+                except subprocess.TimeoutExpired:
+                    return False
+                while self.master >= 0 and self.read(0) and select.select(
+                        [self.master], [], [], 0)[0]:
+                    pass
+                return True
+        return False
+
+    def interrupt(self):
+        """Ask it to end, as Ctrl-C does; kill it when it does not."""
+        if self.process.poll() is None:
+            self.go_on()
+            self.process.send_signal(signal.SIGINT)
+            self.drain_until_exit(QUIT_TIMEOUT_S)
+        self.kill()
+
+    def kill(self):
+        """End it now; harmless when it has ended."""
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        if self.master >= 0:
+            os.close(self.master)
+            self.master = -1
+        atexit.unregister(self.kill)
+
+
+class Testpmd(Child):
+    """Stock dpdk-testpmd with one port, told what to do through its prompt."""
+
+    def __init__(self, config, cpu, vdev, options, eal=(), env=None, megabytes=256):
+        args = [config.testpmd, "--no-pci", "--no-telemetry",
+                "--file-prefix=" + config.next_name("bench"),
+                "--lcores", "0@%d,1@%d" % (cpu, cpu)]
+        args += config.memory_args(megabytes) + list(eal) + ["--vdev", vdev, "--", "-i"]
+        args += ["--nb-cores=1", "--total-num-mbufs=32768", "--txd=1024", "--rxd=1024"]
+        args += list(options)
+        super().__init__(args, env)
+        self.wait_for(PROMPT, COMMAND_TIMEOUT_S)
+
+    def command(self, text):
+        """Run one command and return what it printed."""
+        self.read(0)
+        start = len(self.output)
+        os.write(self.master, text.encode() + b"\n")
+        self.wait_for(PROMPT, COMMAND_TIMEOUT_S, start)
+        return self.output[start:]
+
+    def link_up(self):
+        """Wait until the port's link is up."""
+        until = time.monotonic() + SOCKET_TIMEOUT_S
+        while "Link status: up" not in self.command("show port info 0"):
+            if time.monotonic() > until:
+                self.fail("the link did not come up within %d s" % SOCKET_TIMEOUT_S)
+            time.sleep(0.05)
+
+    def port_stats(self):
+        """The counters of port 0, and rates since they were last asked for."""
+        text = self.command("show port stats 0")
+        stats = {}
+        for name in ("RX-packets", "RX-bytes", "TX-packets", "TX-bytes", "Rx-pps", "Tx-pps"):
+            match = re.search(name + r":\s+(\d+)", text)
+            if match is None:
+                self.fail("show port stats did not print %s" % name)
+            stats[name] = int(match.group(1))
+        return stats
+
+    def quit(self):
+        """End it the way a user does."""
+        if self.process.poll() is None:
+            try:
+                os.write(self.master, b"quit\n")
+                self.drain_until_exit(QUIT_TIMEOUT_S)
+            except OSError:
+                pass
+        self.kill()
+
+
+class NullDevice(Child):
+    """vireo-perf netdev."""
+
+    def __init__(self, config, socket_path, mode, options=()):
+        # It has no packets of its own: little memory does.
+        memory = (["--in-memory", "-m", "32"] if config.hugepages else ["--no-huge", "-m", "64"])
+        args = [config.perf(), "--no-pci", "--no-telemetry",
+                "--file-prefix=" + config.next_name("null"),
+                "--lcores", "0@%d" % config.far_cpu] + memory
+        args += ["--", "netdev", "--socket-path", socket_path, "--mode", mode] + list(options)
+        super().__init__(args)
+        self.wait_for("listening on", COMMAND_TIMEOUT_S)
+
+
+class VhostFarEnd:
+    """A testpmd with net_vhost."""
+
+    def __init__(self, config, socket_path, receives):
+        mode = "rxonly" if receives else "txonly"
+        self.testpmd = Testpmd(config, config.far_cpu,
+                               "net_vhost0,iface=%s,queues=1,client=0" % socket_path,
+                               ["--no-flush-rx", "--forward-mode=" + mode])
+        self.key = "RX-packets" if receives else "TX-packets"
+
+    def start(self):
+        """Begin to poll."""
+        self.testpmd.command("start")
+
+    def stop(self):
+        """Stop polling."""
+        self.testpmd.command("stop")
+
+    def packets(self):
+        """Packets it has counted so far."""
+        return self.testpmd.port_stats()[self.key]
+
+    def worker(self):
+        """The process whose lcore polls."""
+        return self.testpmd
+
+    def close(self):
+        """End it."""
+        self.testpmd.quit()
+
+
+class NullFarEnd:
+    """A null device. Paused, it takes no CPU."""
+
+    def __init__(self, config, socket_path, receives):
+        self.device = NullDevice(config, socket_path, "sink" if receives else "source")
+        self.key = "tx-consumed" if receives else "rx-filled"
+
+    def start(self):
+        """Begin to poll."""
+        self.device.go_on()
+
+    def stop(self):
+        """Stop polling."""
+        self.device.pause()
+
+    def packets(self):
+        """Packets it has counted; ends it, since it tells then."""
+        self.device.interrupt()
+        match = re.search(self.key + r" (\d+),", self.device.output)
+        if match is None:
+            self.device.fail("did not report %s" % self.key)
+        return int(match.group(1))
+
+    def worker(self):
+        """The process whose lcore polls."""
+        return self.device
+
+    def close(self):
+        """End it."""
+        self.device.interrupt()
+
+
+FAR_ENDS = {"vhost": VhostFarEnd, "null": NullFarEnd}
+
+
+def busiest_thread(pid):
+    """Thread of a process that has run longest: (id, run ns, wait ns); None if unknown."""
+    best = None
+    try:
+        for tid in os.listdir("/proc/%d/task" % pid):
+            with open("/proc/%d/task/%s/schedstat" % (pid, tid), encoding="ascii") as stat:
+                run_ns, wait_ns = [int(x) for x in stat.read().split()[:2]]
+            if best is None or run_ns > best[1]:
+                best = (tid, run_ns, wait_ns)
+    except (OSError, ValueError):
+        return None
+    return best
+
+
+def steal_ticks():
+    """Clock ticks that the hypervisor took from all CPUs so far."""
+    with open("/proc/stat", encoding="ascii") as stat:
+        fields = stat.readline().split()
+    return int(fields[8]) if len(fields) > 8 else 0
+
+
+class Window:
+    """How undisturbed a stretch of time was for the lcores of some processes."""
+
+    def __init__(self, children):
+        self.pids = [child.process.pid for child in children]
+        self.begin = time.monotonic()
+        self.steal = steal_ticks()
+        self.waits = [busiest_thread(pid) for pid in self.pids]
+
+    def disturbed(self):
+        """None, or what disturbed it."""
+        seconds = time.monotonic() - self.begin
+        stolen = (steal_ticks() - self.steal) / os.sysconf("SC_CLK_TCK")
+        if stolen > STEAL_MAX * seconds * 2:
+            return "%.1f %% stolen by the hypervisor" % (100 * stolen / seconds / 2)
+        for pid, before in zip(self.pids, self.waits):
+            after = busiest_thread(pid)
+            if before is None or after is None or before[0] != after[0]:
+                continue
+            waited = (after[2] - before[2]) / 1e9
+            if waited > WAIT_MAX * seconds:
+                return "an lcore waited %.1f %% of the time for its CPU" % (
+                    100 * waited / seconds)
+        return None
+
+
+class quiet:
+    """Hold a lock file, so that others who know of it keep still meanwhile."""
+
+    def __init__(self, path):
+        self.path = path
+        self.file = None
+
+    def __enter__(self):
+        if self.path is not None:
+            self.file = open(self.path, "a", encoding="ascii")
+            fcntl.flock(self.file, fcntl.LOCK_EX)
+        return self
+
+    def __exit__(self, *unused):
+        if self.file is not None:
+            self.file.close()
+            self.file = None
+
+
+class Driver:
+    """A testpmd on a driver, and the far end it talks to."""
+
+    def __init__(self, config, peer, vdev, receives, options=(), eal=(), env=None):
+        self.config = config
+        self.receives = receives
+        self.path = os.path.join(config.folder, config.next_name("sock"))
+        self.far = FAR_ENDS[peer](config, self.path, not receives)
+        self.far.start()
+        mode = "rxonly" if receives else "txonly"
+        self.testpmd = Testpmd(config, config.driver_cpu, vdev % self.path,
+                               ["--forward-mode=" + mode] + list(options), eal, env)
+        self.testpmd.link_up()
+        self.far.stop()
+        self.key = "Rx-pps" if receives else "Tx-pps"
+        self.bytes_per_packet = None
+
+    def measure(self, warm_s, window_s):
+        """Mpps of one window, and what disturbed it or None."""
+        self.far.start()
+        self.testpmd.command("start")
+        time.sleep(warm_s)
+        before = self.testpmd.port_stats()
+        window = Window([self.testpmd, self.far.worker()])
+        time.sleep(window_s)
+        disturbed = window.disturbed()
+        after = self.testpmd.port_stats()
+        self.testpmd.command("stop")
+        self.far.stop()
+        way = "RX" if self.receives else "TX"
+        packets = after[way + "-packets"] - before[way + "-packets"]
+        if packets <= 0:
+            self.testpmd.fail("no packet passed within %.1f s" % window_s)
+        self.bytes_per_packet = (after[way + "-bytes"] - before[way + "-bytes"]) / packets
+        return after[self.key] / 1e6, disturbed
+
+    def close(self):
+        """End both; (packets the driver counted, packets the far end counted)."""
+        self.far.start()
+        way = "RX-packets" if self.receives else "TX-packets"
+        mine = self.testpmd.port_stats()[way]
+        self.testpmd.quit()
+        theirs = self.far.packets()
+        self.far.close()
+        return mine, theirs
+
+
+def check_counts(mine, theirs, receives):
+    """The two ends agree, save for what was in the rings when it ended."""
+    slack = 4096
+    sent, got = (theirs, mine) if receives else (mine, theirs)
+    if not sent - slack <= got <= sent:
+        raise BenchError("the ends disagree: %d packets sent, %d received; expected at most %d"
+                         " still in the rings" % (sent, got, slack))
+
+
+def measure_turns(config, drivers, warm_s, window_s, retries=3):
+    """One window of each driver in turn: a list of Mpps. A disturbed turn is repeated."""
+    for attempt in range(retries + 1):
+        with quiet(config.lock):
+            results = [driver.measure(warm_s, window_s) for driver in drivers]
+        disturbed = [why for _, why in results if why is not None]
+        if not disturbed:
+            break
+        note = "keeping it" if attempt == retries else "again"
+        if config.verbose:
+            print("# disturbed: %s; %s" % (disturbed[0], note), file=sys.stderr)
+    return [mpps for mpps, _ in results]
+
+
+def median(values):
+    """Median of a non-empty list."""
+    return statistics.median(values)
+
+
+def geomean(values):
+    """Geometric mean of a non-empty list."""
+    return statistics.geometric_mean(values)
