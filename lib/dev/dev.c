@@ -342,6 +342,17 @@ set_all_queues(struct vireo_dev *dev)
 	return set_ctrl_queue(dev);
 }
 
+static int
+share_memory(struct vireo_dev *dev)
+{
+	int ret = dev->t->ops->mem_set(dev->t, NULL, 0);
+
+	if (ret < 0)
+		return fail(dev, ret, "sharing memory with the device failed: %s", strerror(-ret));
+	dev->mem_told = true;
+	return 0;
+}
+
 /* Steps 7 and 8: memory and queues, DRIVER_OK. */
 static int
 bring_up(struct vireo_dev *dev)
@@ -356,11 +367,9 @@ bring_up(struct vireo_dev *dev)
 		if (ret < 0)
 			return ret;
 	}
-	ret = dev->t->ops->mem_set(dev->t, NULL, 0);
-	if (ret < 0)
-		return fail(dev, ret, "sharing memory with the device failed: %s", strerror(-ret));
-	dev->mem_told = true;
-	ret = set_all_queues(dev);
+	ret = share_memory(dev);
+	if (ret == 0)
+		ret = set_all_queues(dev);
 	if (ret < 0)
 		return ret;
 	ret = add_status(dev, VIREO_STATUS_DRIVER_OK);
@@ -396,6 +405,8 @@ meet_peer(struct vireo_dev *dev)
 	if (ret < 0)
 		return fail(dev, ret, "asking for the number of queues failed: %s", strerror(-ret));
 	ret = agree(dev);
+	if (ret == 0)
+		ret = share_memory(dev);
 	if (ret < 0)
 		return ret;
 	if (dev->started) {
