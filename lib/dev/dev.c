@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Vireo Authors
  */
-#include <inttypes.h>
-#include <pthread.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -16,65 +12,13 @@
 
 #include "../base/log.h"
 #include "../wire/net_abi.h"
-#include "ctrl.h"
-#include "transport.h"
-#include "vireo_dev.h"
+#include "dev_priv.h"
 
 RTE_LOG_REGISTER(dev_logtype, lib.vireo.dev, NOTICE);
-#define LOG(level, fmt, ...)                                                                       \
-	VIREO_LOG(level, dev_logtype, "dev", "%s: " fmt, dev->path, ##__VA_ARGS__)
 
 #define DEFAULT_TIMEOUT_MS 2000
 #define CONFIG_READ_TRIES 8
 #define MEM_EVENT_NAME "vireo_dev"
-
-/*
- * Features that a driver in use survives the loss of, when a new peer does not offer them:
- * fields of config space, things the device may do to received packets, and commands.
- */
-#define NET_SOFT                                                                                   \
-	(VIREO_NET_F_MAC | VIREO_NET_F_STATUS | VIREO_NET_F_MTU | VIREO_NET_F_SPEED_DUPLEX |       \
-	 VIREO_NET_F_GUEST_CSUM | VIREO_NET_F_GUEST_TSO4 | VIREO_NET_F_GUEST_TSO6 |                \
-	 VIREO_NET_F_GUEST_ECN | VIREO_NET_F_GUEST_UFO | VIREO_NET_F_GUEST_ANNOUNCE |              \
-	 VIREO_NET_F_CTRL_VQ | VIREO_NET_F_CTRL_RX | VIREO_NET_F_CTRL_VLAN |                       \
-	 VIREO_NET_F_CTRL_MAC_ADDR | VIREO_NET_F_CTRL_GUEST_OFFLOADS)
-
-struct dev_queue {
-	struct vireo_dev_queue q;
-	bool in_use; /* given to vireo_dev_start() */
-	bool set; /* the peer has its rings */
-	bool enabled; /* should run */
-	int kick_fd;
-	int call_fd;
-};
-
-struct vireo_dev {
-	pthread_mutex_t lock; /* recursive; everything below but the fds is under it */
-	struct transport *t;
-	struct vireo_dev_conf conf;
-	struct vireo_dev_cb cb;
-	void *arg;
-	char *path;
-	struct ctrl_queue *ctrl; /* NULL: the transport answers commands */
-	bool ctrl_set;
-	uint16_t ctrl_idx;
-	uint64_t offered;
-	uint64_t negotiated;
-	bool chosen; /* the driver was told what is negotiated, and leans on it */
-	bool up; /* peer connected, features agreed */
-	bool features_ok; /* status of the peer is at FEATURES_OK */
-	bool started;
-	bool quiesced;
-	bool mem_told;
-	bool mem_events;
-	uint8_t status;
-	uint16_t peer_queues;
-	uint64_t nb_connects;
-	uint64_t nb_disconnects;
-	uint64_t nb_timeouts;
-	char last_error[192];
-	struct dev_queue *queues; /* conf.nb_queues_max */
-};
 
 /*
  * Lock order: EAL's memory lock, then the device's. A memory event comes with the former
@@ -95,347 +39,7 @@ unlock_with_memory(struct vireo_dev *dev)
 	rte_mcfg_mem_read_unlock();
 }
 
-__rte_format_printf(3, 4) static int fail(struct vireo_dev *dev, int err, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(dev->last_error, sizeof(dev->last_error), fmt, ap);
-	va_end(ap);
-	LOG(ERR, "%s", dev->last_error);
-	if (err == -ETIMEDOUT)
-		dev->nb_timeouts++;
-	return err;
-}
-
-static void
-quiesce(struct vireo_dev *dev)
-{
-	if (!dev->started || dev->quiesced)
-		return;
-	dev->quiesced = true;
-	if (dev->cb.quiesce != NULL)
-		dev->cb.quiesce(dev->arg);
-}
-
-static void
-resume(struct vireo_dev *dev)
-{
-	if (!dev->quiesced)
-		return;
-	dev->quiesced = false;
-	if (dev->cb.resume != NULL)
-		dev->cb.resume(dev->arg);
-}
-
-/* --- Features and status, section 3.1.1 ------------------------------------- */
-
-static int
-add_status(struct vireo_dev *dev, uint8_t bits)
-{
-	int ret = dev->t->ops->status_set(dev->t, dev->status | bits);
-
-	if (ret < 0)
-		return fail(dev, ret, "setting device status 0x%x failed: %s", dev->status | bits,
-			    strerror(-ret));
-	dev->status |= bits;
-	return 0;
-}
-
-/* Steps 1 to 3: reset, ACKNOWLEDGE, DRIVER. */
-static int
-begin_status(struct vireo_dev *dev)
-{
-	int ret;
-
-	dev->features_ok = false;
-	dev->status = 0;
-	ret = dev->t->ops->status_set(dev->t, 0);
-	if (ret < 0)
-		return fail(dev, ret, "resetting the device failed: %s", strerror(-ret));
-	ret = add_status(dev, VIREO_STATUS_ACKNOWLEDGE);
-	if (ret < 0)
-		return ret;
-	return add_status(dev, VIREO_STATUS_DRIVER);
-}
-
-/* Steps 4 to 6: write the features, FEATURES_OK, and see whether the device keeps it. */
-static int
-write_features(struct vireo_dev *dev)
-{
-	uint8_t status;
-	int ret;
-
-	ret = dev->t->ops->features_set(dev->t, dev->negotiated);
-	if (ret < 0)
-		return fail(dev, ret, "the device refused features 0x%" PRIx64 ": %s",
-			    dev->negotiated, strerror(-ret));
-	ret = add_status(dev, VIREO_STATUS_FEATURES_OK);
-	if (ret < 0)
-		return ret;
-	ret = dev->t->ops->status_get(dev->t, &status);
-	if (ret < 0)
-		return fail(dev, ret, "reading the device status failed: %s", strerror(-ret));
-	if ((status & VIREO_STATUS_FEATURES_OK) == 0) {
-		add_status(dev, VIREO_STATUS_FAILED);
-		return fail(dev, -ENOTSUP,
-			    "the device did not keep FEATURES_OK (status 0x%x) for 0x%" PRIx64,
-			    status, dev->negotiated);
-	}
-	dev->features_ok = true;
-	return 0;
-}
-
-/* What the driver cannot do without. */
-static int
-check_required(struct vireo_dev *dev, uint64_t offered)
-{
-	uint64_t missing = dev->conf.required & ~offered;
-
-	if (missing == 0)
-		return 0;
-	return fail(dev, -ENOTSUP,
-		    "the device offers 0x%" PRIx64 " and lacks required features 0x%" PRIx64,
-		    offered, missing);
-}
-
-/* A new peer told its features: what changes in what is negotiated? */
-static int
-adopt_features(struct vireo_dev *dev, uint64_t offered)
-{
-	uint64_t soft = dev->conf.device_id == VIREO_NET_DEVICE_ID ? NET_SOFT : 0;
-	uint64_t missing = dev->negotiated & ~offered;
-	int ret;
-
-	ret = check_required(dev, offered);
-	if (ret < 0)
-		return ret;
-	if (!dev->chosen) {
-		dev->negotiated = dev->conf.wanted & offered;
-	} else if ((missing & ~soft) != 0) {
-		return fail(dev, -ENOTSUP,
-			    "the new peer offers 0x%" PRIx64 " and lacks features in use 0x%" PRIx64
-			    "; refused",
-			    offered, missing & ~soft);
-	} else if (missing != 0) {
-		LOG(NOTICE, "the new peer lacks features 0x%" PRIx64 "; going on without", missing);
-		dev->negotiated &= offered;
-	}
-	dev->offered = offered;
-	return 0;
-}
-
-static int
-agree(struct vireo_dev *dev)
-{
-	uint64_t offered;
-	int ret;
-
-	ret = begin_status(dev);
-	if (ret < 0)
-		return ret;
-	ret = dev->t->ops->features_get(dev->t, &offered);
-	if (ret < 0)
-		return fail(dev, ret, "reading the device's features failed: %s", strerror(-ret));
-	ret = adopt_features(dev, offered);
-	if (ret < 0)
-		return ret;
-	return write_features(dev);
-}
-
-/* --- Queues ----------------------------------------------------------------- */
-
-static void
-kick_once(int fd)
-{
-	const uint64_t one = 1;
-	ssize_t ret = write(fd, &one, sizeof(one));
-
-	/* A full counter is as good as one more kick. */
-	RTE_SET_USED(ret);
-}
-
-static int
-set_one(struct vireo_dev *dev, uint16_t idx, const struct vq_drv *vq, int kick_fd, int call_fd)
-{
-	struct transport_queue tq = {
-		.idx = idx,
-		.size = vq->size,
-		.ring = vq->ring,
-		/* Sections 2.7 and 2.8.1: rings start at zero, packed with wrap counter 1. */
-		.avail_base = (vq->flags & VQ_F_PACKED) ? 0x8000 : 0,
-		.kick_fd = kick_fd,
-		.call_fd = call_fd,
-	};
-	uint32_t size_max;
-	int ret;
-
-	ret = dev->t->ops->queue_size_max(dev->t, idx, &size_max);
-	if (ret == 0 && vq->size > size_max)
-		return fail(dev, -EINVAL, "queue %u has %u entries, the device takes %u", idx,
-			    vq->size, size_max);
-	if (ret == 0)
-		ret = dev->t->ops->queue_set(dev->t, &tq);
-	if (ret < 0)
-		return fail(dev, ret, "setting up queue %u failed: %s", idx, strerror(-ret));
-	return 0;
-}
-
-static int
-set_queue(struct vireo_dev *dev, uint16_t idx)
-{
-	struct dev_queue *dq = &dev->queues[idx];
-	int ret;
-
-	ret = set_one(dev, idx, dq->q.vq, dq->kick_fd, dq->q.want_call ? dq->call_fd : -1);
-	if (ret < 0)
-		return ret;
-	dq->set = true;
-	if (!dq->enabled)
-		return 0;
-	ret = dev->t->ops->queue_enable(dev->t, idx, true);
-	if (ret < 0)
-		return fail(dev, ret, "enabling queue %u failed: %s", idx, strerror(-ret));
-	return 0;
-}
-
-static int
-set_ctrl_queue(struct vireo_dev *dev)
-{
-	uint16_t idx = 2;
-	int ret;
-
-	if (dev->ctrl == NULL || (dev->negotiated & VIREO_NET_F_CTRL_VQ) == 0)
-		return 0;
-	/* Section 5.1.2: it comes after the last pair that the device has. */
-	if (dev->negotiated & (VIREO_NET_F_MQ | VIREO_NET_F_RSS))
-		idx = dev->peer_queues & ~1;
-	ret = ctrl_queue_init(dev->ctrl, dev->negotiated);
-	if (ret == 0)
-		ret = set_one(dev, idx, ctrl_queue_vq(dev->ctrl), ctrl_queue_kick_fd(dev->ctrl),
-			      -1);
-	if (ret == 0)
-		ret = dev->t->ops->queue_enable(dev->t, idx, true);
-	if (ret < 0)
-		return ret;
-	dev->ctrl_set = true;
-	dev->ctrl_idx = idx;
-	return 0;
-}
-
-static int
-set_all_queues(struct vireo_dev *dev)
-{
-	uint16_t i;
-	int ret;
-
-	for (i = 0; i < dev->conf.nb_queues_max; i++) {
-		if (!dev->queues[i].in_use)
-			continue;
-		if (i >= dev->peer_queues)
-			return fail(dev, -EINVAL, "queue %u is in use, the device has %u", i,
-				    dev->peer_queues);
-		ret = set_queue(dev, i);
-		if (ret < 0)
-			return ret;
-	}
-	return set_ctrl_queue(dev);
-}
-
-static int
-share_memory(struct vireo_dev *dev)
-{
-	int ret = dev->t->ops->mem_set(dev->t, NULL, 0);
-
-	if (ret < 0)
-		return fail(dev, ret, "sharing memory with the device failed: %s", strerror(-ret));
-	dev->mem_told = true;
-	return 0;
-}
-
-/* Steps 7 and 8: memory and queues, DRIVER_OK. */
-static int
-bring_up(struct vireo_dev *dev)
-{
-	uint16_t i;
-	int ret;
-
-	if (!dev->features_ok) {
-		ret = begin_status(dev);
-		if (ret == 0)
-			ret = write_features(dev);
-		if (ret < 0)
-			return ret;
-	}
-	ret = share_memory(dev);
-	if (ret == 0)
-		ret = set_all_queues(dev);
-	if (ret < 0)
-		return ret;
-	ret = add_status(dev, VIREO_STATUS_DRIVER_OK);
-	if (ret < 0)
-		return ret;
-	/* A device that sleeps must find what was posted before it was there. */
-	for (i = 0; i < dev->conf.nb_queues_max; i++)
-		if (dev->queues[i].set && dev->queues[i].enabled)
-			kick_once(dev->queues[i].kick_fd);
-	return 0;
-}
-
-static void
-forget_peer_queues(struct vireo_dev *dev)
-{
-	uint16_t i;
-
-	for (i = 0; i < dev->conf.nb_queues_max; i++)
-		dev->queues[i].set = false;
-	dev->ctrl_set = false;
-}
-
-/* --- Connections ------------------------------------------------------------ */
-
-static int
-meet_peer(struct vireo_dev *dev)
-{
-	int ret;
-
-	dev->mem_told = false;
-	forget_peer_queues(dev);
-	ret = dev->t->ops->queue_max(dev->t, &dev->peer_queues);
-	if (ret < 0)
-		return fail(dev, ret, "asking for the number of queues failed: %s", strerror(-ret));
-	ret = agree(dev);
-	if (ret == 0)
-		ret = share_memory(dev);
-	if (ret < 0)
-		return ret;
-	if (dev->started) {
-		/* The data path is out since the last peer went, or since the start. */
-		ret = dev->cb.restart != NULL ? dev->cb.restart(dev->arg) : 0;
-		if (ret < 0)
-			return fail(dev, ret, "restarting the queues failed: %s", strerror(-ret));
-		ret = bring_up(dev);
-		if (ret < 0)
-			return ret;
-	}
-	dev->up = true;
-	dev->nb_connects++;
-	dev->last_error[0] = '\0';
-	resume(dev);
-	return 0;
-}
-
-static void
-lose_peer(struct vireo_dev *dev)
-{
-	quiesce(dev);
-	dev->up = false;
-	dev->features_ok = false;
-	dev->mem_told = false;
-	dev->status = 0;
-	forget_peer_queues(dev);
-	dev->nb_disconnects++;
-}
+/* --- Events ----------------------------------------------------------------- */
 
 /* What the driver is told once the lock is free again. */
 struct news {
@@ -451,12 +55,12 @@ process_locked(struct vireo_dev *dev, struct news *news)
 	bool was_up = dev->up;
 
 	if (events < 0) {
-		fail(dev, events, "a new peer was dropped: %s", strerror(-events));
+		dev_fail(dev, events, "a new peer was dropped: %s", strerror(-events));
 		return;
 	}
 	if ((events & TRANSPORT_EV_DISCONNECTED) && was_up)
-		lose_peer(dev);
-	if ((events & TRANSPORT_EV_CONNECTED) && meet_peer(dev) < 0)
+		dev_lose_peer(dev);
+	if ((events & TRANSPORT_EV_CONNECTED) && dev_meet_peer(dev) < 0)
 		dev->t->ops->disconnect(dev->t);
 	news->link = dev->up != was_up;
 	news->link_up = dev->up;
@@ -496,17 +100,17 @@ on_memory(enum rte_mem_event type, const void *addr, size_t len, void *arg)
 		return;
 	}
 	started = dev->started && !dev->quiesced;
-	quiesce(dev);
+	dev_quiesce(dev);
 	if (type == RTE_MEM_EVENT_FREE)
 		ret = dev->t->ops->mem_set(dev->t, addr, len);
 	else
 		ret = dev->t->ops->mem_set(dev->t, NULL, 0);
 	if (ret == 0) {
 		if (started)
-			resume(dev);
+			dev_resume(dev);
 	} else {
-		fail(dev, ret, "the device cannot follow a change of memory: %s; disconnecting",
-		     strerror(-ret));
+		dev_fail(dev, ret, "the device cannot follow a change of memory: %s; disconnecting",
+			 strerror(-ret));
 		dev->t->ops->abort(dev->t);
 	}
 	pthread_mutex_unlock(&dev->lock);
@@ -623,12 +227,12 @@ open_transport(struct vireo_dev *dev)
 	ret = dev->t->ops->open(dev->t, on_wakeup, dev);
 	if (ret == 0) {
 		if (dev->t->ops->is_connected(dev->t)) {
-			ret = meet_peer(dev);
+			ret = dev_meet_peer(dev);
 		} else {
 			dev->offered = dev->conf.wanted & dev->t->ops->features_mask(dev->t);
 			dev->negotiated = dev->offered;
 			dev->peer_queues = dev->conf.nb_queues_max;
-			ret = check_required(dev, dev->offered);
+			ret = dev_check_required(dev, dev->offered);
 		}
 	}
 	unlock_with_memory(dev);
@@ -720,15 +324,15 @@ vireo_dev_negotiate(struct vireo_dev *dev, uint64_t wanted, uint64_t *negotiated
 		ret = -EBUSY;
 		goto unlock;
 	}
-	ret = check_required(dev, wanted & dev->offered);
+	ret = dev_check_required(dev, wanted & dev->offered);
 	if (ret < 0)
 		goto unlock;
 	dev->negotiated = wanted & dev->offered;
 	dev->chosen = true;
 	if (dev->up && (before != dev->negotiated || !dev->features_ok)) {
-		ret = begin_status(dev);
+		ret = dev_begin_status(dev);
 		if (ret == 0)
-			ret = write_features(dev);
+			ret = dev_write_features(dev);
 	}
 	/* The peer is just going: the next one is told. */
 	if (ret == -ENOTCONN)
@@ -753,9 +357,9 @@ take_queues(struct vireo_dev *dev, const struct vireo_dev_queue *queues, uint16_
 	for (i = 0; i < nb_queues; i++) {
 		if (queues[i].idx >= dev->conf.nb_queues_max || queues[i].vq == NULL ||
 		    dev->queues[queues[i].idx].in_use)
-			return fail(dev, -EINVAL,
-				    "queue %u: expected an index below %u, once, with a ring",
-				    queues[i].idx, dev->conf.nb_queues_max);
+			return dev_fail(dev, -EINVAL,
+					"queue %u: expected an index below %u, once, with a ring",
+					queues[i].idx, dev->conf.nb_queues_max);
 		dq = &dev->queues[queues[i].idx];
 		dq->q = queues[i];
 		dq->enabled = queues[i].enabled;
@@ -782,16 +386,16 @@ vireo_dev_start(struct vireo_dev *dev, const struct vireo_dev_queue *queues, uin
 	if (ret < 0)
 		goto unlock;
 	dev->chosen = true;
-	ret = dev->up ? bring_up(dev) : -ENOTCONN;
+	ret = dev->up ? dev_bring_up(dev) : -ENOTCONN;
 	if (ret == 0) {
 		dev->started = true;
 	} else if (is_lost(ret)) {
 		/* Everything is done when a peer comes. */
 		dev->started = true;
-		quiesce(dev);
+		dev_quiesce(dev);
 		ret = 0;
 	} else {
-		forget_peer_queues(dev);
+		dev_forget_peer_queues(dev);
 		dev->features_ok = false;
 	}
 
@@ -821,7 +425,7 @@ stop_at_peer(struct vireo_dev *dev)
 	if (ret == 0 || is_lost(ret))
 		return;
 	/* It may still use our buffers: at least it must not find us here again. */
-	fail(dev, ret, "stopping failed: %s; disconnecting", strerror(-ret));
+	dev_fail(dev, ret, "stopping failed: %s; disconnecting", strerror(-ret));
 	ops->abort(dev->t);
 }
 
@@ -832,11 +436,11 @@ vireo_dev_stop(struct vireo_dev *dev)
 	if (dev->started) {
 		if (dev->up)
 			stop_at_peer(dev);
-		forget_peer_queues(dev);
+		dev_forget_peer_queues(dev);
 		dev->features_ok = false;
 		dev->status = 0;
 		dev->started = false;
-		resume(dev);
+		dev_resume(dev);
 	}
 	pthread_mutex_unlock(&dev->lock);
 }
@@ -856,7 +460,7 @@ vireo_dev_queue_enable(struct vireo_dev *dev, uint16_t idx, bool enable)
 	/* Without a peer it is remembered for the next one. */
 	if (dev->up && !dq->set) {
 		dq->enabled = enable;
-		ret = enable ? set_queue(dev, idx) : 0;
+		ret = enable ? dev_set_queue(dev, idx) : 0;
 	} else if (dev->up) {
 		ret = dev->t->ops->queue_enable(dev->t, idx, enable);
 	}
@@ -865,7 +469,7 @@ vireo_dev_queue_enable(struct vireo_dev *dev, uint16_t idx, bool enable)
 		ret = 0;
 	}
 	if (ret == 0 && enable)
-		kick_once(dq->kick_fd);
+		dev_kick(dq->kick_fd);
 
 unlock:
 	pthread_mutex_unlock(&dev->lock);
