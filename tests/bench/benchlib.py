@@ -7,6 +7,7 @@ The driver's lcore runs on one CPU, the far end's on another; each control threa
 shares its process's CPU and sleeps while packets flow.
 """
 
+import argparse
 import atexit
 import fcntl
 import os
@@ -23,9 +24,9 @@ import termios
 import time
 
 PROMPT = "testpmd> "
-SOCKET_TIMEOUT_S = 10
 COMMAND_TIMEOUT_S = 15
 QUIT_TIMEOUT_S = 8
+LOCK_TIMEOUT_S = 20
 STEAL_MAX = 0.01
 WAIT_MAX = 0.03
 MULTI_SEGS = "0x8000"
@@ -200,30 +201,32 @@ class Child:
 class Testpmd(Child):
     """Stock dpdk-testpmd with one port, told what to do through its prompt."""
 
-    def __init__(self, config, cpu, vdev, options, eal=(), env=None, megabytes=256):
-        args = [config.testpmd, "--no-pci", "--no-telemetry",
-                "--file-prefix=" + config.next_name("bench"),
-                "--lcores", "0@%d,1@%d" % (cpu, cpu)]
-        args += config.memory_args(megabytes) + list(eal) + ["--vdev", vdev, "--", "-i"]
+    def __init__(self, config, cpu, vdev, options, eal=(), env=None, wrapper=()):
+        args = list(wrapper) + [config.testpmd, "--no-pci", "--no-telemetry",
+                                "--file-prefix=" + config.next_name("bench"),
+                                "--lcores", "0@%d,1@%d" % (cpu, cpu)]
+        args += config.memory_args(256) + list(eal) + ["--vdev", vdev, "--", "-i"]
         args += ["--nb-cores=1", "--total-num-mbufs=32768", "--txd=1024", "--rxd=1024"]
         args += list(options)
         super().__init__(args, env)
-        self.wait_for(PROMPT, COMMAND_TIMEOUT_S)
+        # A wrapper (valgrind) makes everything slower.
+        self.timeout_s = COMMAND_TIMEOUT_S * (8 if wrapper else 1)
+        self.wait_for(PROMPT, self.timeout_s)
 
     def command(self, text):
         """Run one command and return what it printed."""
         self.read(0)
         start = len(self.output)
         os.write(self.master, text.encode() + b"\n")
-        self.wait_for(PROMPT, COMMAND_TIMEOUT_S, start)
+        self.wait_for(PROMPT, self.timeout_s, start)
         return self.output[start:]
 
     def link_up(self):
         """Wait until the port's link is up."""
-        until = time.monotonic() + SOCKET_TIMEOUT_S
+        until = time.monotonic() + self.timeout_s
         while "Link status: up" not in self.command("show port info 0"):
             if time.monotonic() > until:
-                self.fail("the link did not come up within %d s" % SOCKET_TIMEOUT_S)
+                self.fail("the link did not come up within %d s" % self.timeout_s)
             time.sleep(0.05)
 
     def port_stats(self):
@@ -376,7 +379,8 @@ class Window:
 
 
 class quiet:
-    """Hold a lock file, so that others who know of it keep still meanwhile."""
+    """Hold a lock file, so that others who know of it keep still meanwhile. One who
+    never lets go does not stop the measurement: disturbed windows are found anyway."""
 
     def __init__(self, path):
         self.path = path
@@ -385,8 +389,18 @@ class quiet:
     def __enter__(self):
         if self.path is not None:
             self.file = open(self.path, "a", encoding="ascii")
-            fcntl.flock(self.file, fcntl.LOCK_EX)
+            until = time.monotonic() + LOCK_TIMEOUT_S
+            while not self.lock() and time.monotonic() < until:
+                time.sleep(0.02)
         return self
+
+    def lock(self):
+        """Whether the lock is ours."""
+        try:
+            fcntl.flock(self.file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        except BlockingIOError:
+            return False
 
     def __exit__(self, *unused):
         if self.file is not None:
@@ -397,7 +411,7 @@ class quiet:
 class Driver:
     """A testpmd on a driver, and the far end it talks to."""
 
-    def __init__(self, config, peer, vdev, receives, options=(), eal=(), env=None):
+    def __init__(self, config, peer, vdev, receives, options=(), eal=(), env=None, wrapper=()):
         self.config = config
         self.receives = receives
         self.path = os.path.join(config.folder, config.next_name("sock"))
@@ -405,7 +419,7 @@ class Driver:
         self.far.start()
         mode = "rxonly" if receives else "txonly"
         self.testpmd = Testpmd(config, config.driver_cpu, vdev % self.path,
-                               ["--forward-mode=" + mode] + list(options), eal, env)
+                               ["--forward-mode=" + mode] + list(options), eal, env, wrapper)
         self.testpmd.link_up()
         self.far.stop()
         self.key = "Rx-pps" if receives else "Tx-pps"
@@ -450,7 +464,7 @@ def check_counts(mine, theirs, receives):
                          " still in the rings" % (sent, got, slack))
 
 
-def measure_turns(config, drivers, warm_s, window_s, retries=3):
+def measure_turns(config, drivers, warm_s, window_s, retries=5):
     """One window of each driver in turn: a list of Mpps. A disturbed turn is repeated."""
     for attempt in range(retries + 1):
         with quiet(config.lock):
@@ -472,3 +486,79 @@ def median(values):
 def geomean(values):
     """Geometric mean of a non-empty list."""
     return statistics.geometric_mean(values)
+
+
+SIMD_ARGS = ["--force-max-simd-bitwidth=512"]
+PLUGIN_ARGS = ["-d", "librte_net_vireo.so"]
+
+
+def all_cases():
+    """(name, receives, devargs, segments) of every case of net_vs_stock."""
+    cases = []
+    for layout in ("split", "packed"):
+        for mrg in (0, 1):
+            for order in (0, 1):
+                cases.append(("rx-%s-mrg%d-inorder%d" % (layout, mrg, order), True,
+                              devargs(layout, mrg, order), 1))
+    for layout in ("split", "packed"):
+        for order in (0, 1):
+            for segs in (1, 4):
+                cases.append(("tx-%s-inorder%d-segs%d" % (layout, order, segs), False,
+                              devargs(layout, 1, order), segs))
+    return cases
+
+
+def devargs(layout, mrg, order):
+    """Device arguments that both drivers understand."""
+    return "path=%%s,queues=1,queue_size=1024,packed_vq=%d,mrg_rxbuf=%d,in_order=%d" % (
+        layout == "packed", mrg, order)
+
+
+def testpmd_options(segs):
+    """What makes testpmd send packets of that many segments."""
+    if segs == 1:
+        return []
+    return ["--tx-offloads=" + MULTI_SEGS, "--txpkts=" + ",".join(["64"] * segs)]
+
+
+def choose_cases(pattern):
+    """The cases whose name matches a regular expression."""
+    chosen = [case for case in all_cases() if pattern.search(case[0])]
+    if not chosen:
+        raise BenchError("no case matches %r; --list prints them" % pattern.pattern)
+    return chosen
+
+
+def regex(text):
+    """Type of an argument that is a regular expression."""
+    try:
+        return re.compile(text)
+    except re.error as error:
+        raise argparse.ArgumentTypeError("expected a regular expression: %s" % error)
+
+
+def common_args(parser):
+    """Arguments that all programs of this folder have."""
+    parser.add_argument("--peer", choices=sorted(FAR_ENDS), default="vhost",
+                        help="far end: stock net_vhost, or a device that copies nothing")
+    parser.add_argument("--quick", action="store_true", help="fewer and shorter rounds")
+    parser.add_argument("--cases", type=regex, default=regex(""), metavar="REGEX",
+                        help="only cases that match")
+    parser.add_argument("--list", action="store_true", help="print the names of the cases")
+    parser.add_argument("--json", metavar="FILE", help="also write everything to this file")
+    parser.add_argument("--devargs", default="", help="more devargs for net_vireo")
+    parser.add_argument("--build", help="build folder (default: build/ of this tree)")
+    parser.add_argument("--lock", metavar="FILE", help="hold this lock file while measuring")
+    parser.add_argument("-v", "--verbose", action="store_true", help="say more on stderr")
+
+
+def run_main(name, function):
+    """Run a program and turn what goes wrong into one message."""
+    end_on_signals()
+    try:
+        sys.exit(function())
+    except BenchError as error:
+        print("%s: error: %s" % (name, error), file=sys.stderr)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        sys.exit(130)

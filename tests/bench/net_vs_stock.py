@@ -15,41 +15,9 @@ last line has the worst ratio and the geometric mean of all of them.
 
 import argparse
 import json
-import re
 import sys
 
 import benchlib
-
-SIMD_ARGS = ["--force-max-simd-bitwidth=512"]
-
-
-def all_cases():
-    """(name, receives, devargs, segments) of every case."""
-    cases = []
-    for layout in ("split", "packed"):
-        for mrg in (0, 1):
-            for order in (0, 1):
-                cases.append(("rx-%s-mrg%d-inorder%d" % (layout, mrg, order), True,
-                              devargs(layout, mrg, order), 1))
-    for layout in ("split", "packed"):
-        for order in (0, 1):
-            for segs in (1, 4):
-                cases.append(("tx-%s-inorder%d-segs%d" % (layout, order, segs), False,
-                              devargs(layout, 1, order), segs))
-    return cases
-
-
-def devargs(layout, mrg, order):
-    """Device arguments that both drivers understand."""
-    return "path=%%s,queues=1,queue_size=1024,packed_vq=%d,mrg_rxbuf=%d,in_order=%d" % (
-        layout == "packed", mrg, order)
-
-
-def testpmd_options(segs):
-    """What makes testpmd send packets of that many segments."""
-    if segs == 1:
-        return []
-    return ["--tx-offloads=" + benchlib.MULTI_SEGS, "--txpkts=" + ",".join(["64"] * segs)]
 
 
 class Case:
@@ -67,16 +35,16 @@ class Case:
         extra = ",vectorized=1" if vectorized else ""
         return benchlib.Driver(self.config, self.opts.peer,
                                "net_virtio_user0," + self.args + extra, self.receives,
-                               testpmd_options(self.segs), SIMD_ARGS if vectorized else [])
+                               benchlib.testpmd_options(self.segs), benchlib.SIMD_ARGS if vectorized else [])
 
     def vireo_driver(self):
         """net_vireo with the EAL arguments that stock has."""
         if self.opts.self:
             return self.stock_driver(self.vectorized)
-        eal = ["-d", "librte_net_vireo.so"] + (SIMD_ARGS if self.vectorized else [])
+        eal = benchlib.PLUGIN_ARGS + (benchlib.SIMD_ARGS if self.vectorized else [])
         extra = "," + self.opts.devargs if self.opts.devargs else ""
         return benchlib.Driver(self.config, self.opts.peer, "net_vireo0," + self.args + extra,
-                               self.receives, testpmd_options(self.segs), eal,
+                               self.receives, benchlib.testpmd_options(self.segs), eal,
                                self.config.plugin_env())
 
     def close(self, drivers):
@@ -150,16 +118,11 @@ def parse_args():
     """The command line."""
     parser = argparse.ArgumentParser(prog="net_vs_stock.sh", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--peer", choices=sorted(benchlib.FAR_ENDS), default="vhost",
-                        help="far end: stock net_vhost, or a device that copies nothing")
-    parser.add_argument("--pairs", type=int, default=None, help="pairs a case (default 7)")
-    parser.add_argument("--quick", action="store_true", help="3 short pairs a case")
-    parser.add_argument("--cases", default="", metavar="REGEX", help="only cases that match")
-    parser.add_argument("--list", action="store_true", help="print the names of the cases")
-    parser.add_argument("--json", metavar="FILE", help="also write everything to this file")
+    benchlib.common_args(parser)
+    parser.add_argument("--pairs", type=int, default=None,
+                        help="pairs a case (default 7, quick 3)")
     parser.add_argument("--self", action="store_true",
                         help="stock against stock: shows how noisy this machine is")
-    parser.add_argument("--devargs", default="", help="more devargs for net_vireo")
     parser.add_argument("--restart", type=int, default=3, metavar="N",
                         help="fresh processes every N pairs (default 3)")
     parser.add_argument("--window", type=float, default=None, help="seconds measured (default 1)")
@@ -167,30 +130,22 @@ def parse_args():
                         help="fail when a case is below this ratio")
     parser.add_argument("--min-geomean", type=float, default=0, metavar="R",
                         help="fail when the geometric mean is below this ratio")
-    parser.add_argument("--build", help="build folder (default: build/ of this tree)")
-    parser.add_argument("--lock", metavar="FILE", help="hold this lock file while measuring")
-    parser.add_argument("-v", "--verbose", action="store_true", help="say more on stderr")
     opts = parser.parse_args()
     opts.pairs = opts.pairs or (3 if opts.quick else 7)
     opts.window = opts.window or (0.5 if opts.quick else 1.0)
     opts.warm = 0.2
     if opts.pairs < 1 or opts.restart < 1:
         parser.error("--pairs and --restart: expected 1 or more")
-    try:
-        opts.pattern = re.compile(opts.cases)
-    except re.error as error:
-        parser.error("--cases: expected a regular expression: %s" % error)
     return opts
 
 
-def run(opts):
+def run():
     """@return exit status."""
-    chosen = [case for case in all_cases() if opts.pattern.search(case[0])]
+    opts = parse_args()
+    chosen = benchlib.choose_cases(opts.cases)
     if opts.list:
         print("\n".join(case[0] for case in chosen))
         return 0
-    if not chosen:
-        raise benchlib.BenchError("no case matches %r; --list prints them" % opts.cases)
     config = benchlib.Config(opts.build, opts.lock, opts.verbose)
     print("# far end %s, %s, %d pairs of %.1f s" % (opts.peer, config.memory_text(), opts.pairs,
                                                   opts.window), file=sys.stderr)
@@ -209,17 +164,5 @@ def run(opts):
     return 0 if worst >= opts.min_worst and mean >= opts.min_geomean else 1
 
 
-def main():
-    """Run, and turn what goes wrong into one message."""
-    benchlib.end_on_signals()
-    try:
-        return run(parse_args())
-    except benchlib.BenchError as error:
-        print("net_vs_stock: error: %s" % error, file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        return 130
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    benchlib.run_main("net_vs_stock", run)
