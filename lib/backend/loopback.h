@@ -46,7 +46,8 @@ struct vireo_loopback_conf {
 	bool batch; /* IN_ORDER: one used element for all buffers of a burst (Tx) */
 	uint16_t source_bytes; /* length of the frames of SOURCE; 0: 64 */
 	/*
-	 * ACCESS_PLATFORM: addresses in descriptors are virtual addresses plus this. A driver
+	 * ACCESS_PLATFORM: addresses in descriptors are virtual addresses plus this (above all
+	 * virtual addresses, so that plain ones are found out: 1 << 62, say). A driver
 	 * that does not know of it leaves it 0.
 	 */
 	uint64_t addr_offset;
