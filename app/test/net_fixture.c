@@ -145,6 +145,40 @@ net_fixture_send(struct net_fixture *f, uint16_t queue_id, uint16_t nb, uint16_t
 	return sent;
 }
 
+static struct rte_mbuf *
+make_chain(struct net_fixture *f, uint16_t nb_segs, uint16_t len)
+{
+	struct rte_mbuf *head = net_fixture_frame(f, len), *seg;
+
+	while (head != NULL && head->nb_segs < nb_segs) {
+		seg = net_fixture_frame(f, len);
+		if (seg == NULL || rte_pktmbuf_chain(head, seg) != 0) {
+			rte_pktmbuf_free(seg);
+			rte_pktmbuf_free(head);
+			return NULL;
+		}
+	}
+	return head;
+}
+
+uint16_t
+net_fixture_send_chains(struct net_fixture *f, uint16_t queue_id, uint16_t nb, uint16_t nb_segs,
+			uint16_t len)
+{
+	struct rte_mbuf *pkts[BURST];
+	uint16_t n = 0, sent, i;
+
+	for (i = 0; i < nb && i < BURST; i++) {
+		pkts[n] = make_chain(f, nb_segs, len);
+		if (pkts[n] != NULL)
+			n++;
+	}
+	sent = rte_eth_tx_burst(f->port_id, queue_id, pkts, n);
+	if (sent < n)
+		rte_pktmbuf_free_bulk(&pkts[sent], n - sent);
+	return sent;
+}
+
 uint32_t
 net_fixture_receive(struct net_fixture *f, uint16_t queue_id, uint32_t want)
 {

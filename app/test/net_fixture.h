@@ -54,6 +54,10 @@ struct rte_mbuf *net_fixture_frame(struct net_fixture *f, uint16_t len);
 /** Send nb frames of len bytes on a queue. @return how many were taken; the rest is freed. */
 uint16_t net_fixture_send(struct net_fixture *f, uint16_t queue_id, uint16_t nb, uint16_t len);
 
+/** The same with frames of nb_segs mbufs, len bytes each. */
+uint16_t net_fixture_send_chains(struct net_fixture *f, uint16_t queue_id, uint16_t nb,
+				 uint16_t nb_segs, uint16_t len);
+
 /** Let the device work and receive (and free) until want frames came. @return how many came. */
 uint32_t net_fixture_receive(struct net_fixture *f, uint16_t queue_id, uint32_t want);
 

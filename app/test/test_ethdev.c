@@ -508,6 +508,41 @@ test_ethdev_device_goes_and_comes_back(void)
 	return TEST_SUCCESS;
 }
 
+static const char *const indirect_modes[] = { "indirect=pool", "indirect=mempool",
+					      "indirect=malloc", "indirect=off",
+					      "indirect=malloc,packed_vq=1" };
+
+static int
+test_ethdev_lost_peer_gives_chains_back(void)
+{
+	static const struct rte_eth_conf conf = { .txmode.offloads =
+							  RTE_ETH_TX_OFFLOAD_MULTI_SEGS };
+	unsigned int i, k;
+
+	for (i = 0; i < RTE_DIM(indirect_modes); i++) {
+		bool off = strstr(indirect_modes[i], "off") != NULL;
+
+		OPEN_AND_START(indirect_modes[i], 1, &conf);
+		for (k = 0; k < 3; k++) {
+			TEST_ASSERT_EQUAL(net_fixture_send_chains(&fixture, 0, 15, 4, 100), 15);
+			TEST_ASSERT_EQUAL(net_fixture_receive(&fixture, 0, 15), 15, "%s",
+					  indirect_modes[i]);
+			TEST_ASSERT_EQUAL(net_fixture_send_chains(&fixture, 0, 15, 4, 100), 15);
+			net_fixture_device_gone(&fixture);
+			TEST_ASSERT(net_fixture_wait(&fixture.nb_lsc, 2 * k + 1));
+			TEST_ASSERT_SUCCESS(net_fixture_device_back(&fixture));
+			TEST_ASSERT(net_fixture_wait(&fixture.nb_lsc, 2 * k + 2));
+		}
+		TEST_ASSERT_EQUAL(net_fixture_xstat(&fixture, "tx_q0_indirect_packets"),
+				  off ? 0 : 3 * 30, "%s", indirect_modes[i]);
+		TEST_ASSERT_SUCCESS(rte_eth_dev_stop(fixture.port_id));
+		TEST_ASSERT_EQUAL(rte_mempool_in_use_count(fixture.mp), 0, "%s: mbufs lost",
+				  indirect_modes[i]);
+		net_fixture_close(&fixture);
+	}
+	return TEST_SUCCESS;
+}
+
 static int
 test_ethdev_announces(void)
 {
@@ -656,6 +691,7 @@ static const struct unit_test_suite suite = {
 			CASE(test_ethdev_silent_control_queue_times_out),
 			CASE(test_ethdev_link_follows_config_space),
 			CASE(test_ethdev_device_goes_and_comes_back),
+			CASE(test_ethdev_lost_peer_gives_chains_back),
 			CASE(test_ethdev_announces),
 			CASE(test_ethdev_broken_queue_is_reported_and_reset),
 			CASE(test_ethdev_attach_and_detach_leave_nothing),

@@ -109,6 +109,17 @@ void net_rxq_info_get(struct rte_eth_dev *eth_dev, uint16_t queue_id,
 void net_txq_info_get(struct rte_eth_dev *eth_dev, uint16_t queue_id,
 		      struct rte_eth_txq_info *info);
 
+/* limbo.c: what was in flight to a peer that is gone. */
+
+/** Room for a Tx queue's packets. @return 0 or -ENOMEM. */
+int net_limbo_create(struct net_txq *txq);
+/** Free the packets that are left, and the room. */
+void net_limbo_destroy(struct net_txq *txq);
+/** As net_txq_drain(), but the packets are kept, to be freed later. Under the port's mutex. */
+void net_limbo_drain(struct net_txq *txq);
+/** Free them, for all Tx queues of a port. Without any lock. */
+void net_limbo_flush(struct net_local *local);
+
 /* intr.c: Rx interrupts. */
 
 /** Wire ethdev's interrupt handle to the queues' call fds. @return 0 or -errno. */

@@ -141,6 +141,9 @@ struct net_txq {
 	/* Control only. */
 	uint64_t built; /* features that the ring memory was laid out for */
 	uint32_t conf_offloads; /* RTE_ETH_TX_OFFLOAD_* of this queue alone, folded to NET_TX_* */
+	struct rte_mbuf **limbo; /* packets that a lost peer left, to be freed: limbo.c */
+	uint32_t nb_limbo;
+	void *limbo_tables; /* their indirect tables, linked by their first word */
 	uint8_t reported; /* its violation was reported */
 	struct net_stats_base base;
 };
@@ -224,6 +227,8 @@ int net_rxq_fill(struct net_rxq *rxq);
 /** Free all mbufs that a stopped queue holds, and reset its ring to zero. */
 void net_rxq_drain(struct net_rxq *rxq);
 void net_txq_drain(struct net_txq *txq);
+/** indirect=malloc: is the calling thread inside this gate, in an allocation? tx.c. */
+bool net_tx_is_allocating(const struct turnstile *gate);
 /** Choose the burst functions and tx_pkt_prepare from what was negotiated and configured. */
 void net_rxtx_select(struct rte_eth_dev *eth_dev);
 /** ethdev ops with ethdev's semantics. */

@@ -83,6 +83,7 @@ run_events(void *arg)
 	struct port_news news = take_news(local);
 	uint16_t status;
 
+	net_limbo_flush(local);
 	if (news.ctrl_stale) {
 		net_port_refresh(eth_dev);
 		if (port->started)
@@ -325,6 +326,7 @@ net_port_create(struct rte_eth_dev *eth_dev)
 	struct net_port *port = net_port_of(eth_dev);
 	struct net_local *local;
 	unsigned int i;
+	bool has_news;
 	int ret;
 
 	ret = create_local(eth_dev);
@@ -350,9 +352,11 @@ net_port_create(struct rte_eth_dev *eth_dev)
 	report_missing(port);
 	pthread_mutex_lock(&local->mutex);
 	local->ready = true;
+	has_news = local->ctrl_stale || local->config_stale;
 	pthread_mutex_unlock(&local->mutex);
 	/* What a server's first client brought in the meantime. */
-	net_port_notify(local);
+	if (has_news)
+		net_port_notify(local);
 	return 0;
 
 destroy_device:
@@ -457,6 +461,7 @@ net_dev_stop(struct rte_eth_dev *eth_dev)
 	net_queues_close(eth_dev);
 	vireo_dev_stop(local->dev);
 	net_queues_drain(local);
+	net_limbo_flush(local);
 	net_link_publish(eth_dev);
 	return 0;
 }

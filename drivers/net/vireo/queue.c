@@ -183,6 +183,7 @@ create_table_pool(struct net_txq *txq, const char *name)
 static void
 free_txq_ring(struct net_txq *txq)
 {
+	net_limbo_destroy(txq);
 	rte_mempool_free(txq->table_mp);
 	txq->table_mp = NULL;
 	free_ring(&txq->mz, &txq->priv);
@@ -204,13 +205,16 @@ build_txq(struct net_txq *txq, const struct net_port *port)
 	if (txq->indirect == NET_INDIRECT_POOL)
 		choose_classes(port, &ra.conf);
 	ret = build_ring(&txq->vq, &ra, &txq->mz, &txq->priv, &txq->zero_hdr_addr);
-	txq->built = port->negotiated;
-	if (ret != 0 || txq->indirect != NET_INDIRECT_MEMPOOL)
-		return ret;
-	snprintf(name, sizeof(name), "vireo_p%utx%utab", port->port_id, txq->queue_id);
-	ret = create_table_pool(txq, name);
 	if (ret != 0)
-		free_ring(&txq->mz, &txq->priv);
+		return ret;
+	txq->built = port->negotiated;
+	ret = net_limbo_create(txq);
+	if (ret == 0 && txq->indirect == NET_INDIRECT_MEMPOOL) {
+		snprintf(name, sizeof(name), "vireo_p%utx%utab", port->port_id, txq->queue_id);
+		ret = create_table_pool(txq, name);
+	}
+	if (ret != 0)
+		free_txq_ring(txq);
 	return ret;
 }
 
@@ -271,6 +275,11 @@ set_tx_bits(struct net_txq *txq, const struct rte_eth_dev *eth_dev)
 static void
 close_gate(struct turnstile *gate, uint16_t port_id, const char *kind, uint16_t queue_id)
 {
+	/* The poller is this thread, and does nothing else meanwhile: no use in waiting. */
+	if (net_tx_is_allocating(gate)) {
+		vireo_turnstile_close(gate, 0);
+		return;
+	}
 	if (vireo_turnstile_close(gate, GATE_TIMEOUT_US) != 0)
 		LOG(ERR, "port %u: the lcore of %s queue %u did not leave its burst within %u ms",
 		    port_id, kind, queue_id, GATE_TIMEOUT_US / 1000);
@@ -706,8 +715,13 @@ net_queues_restart(struct net_local *local)
 	unsigned int i;
 	int ret = 0;
 
-	net_queues_drain(local);
 	pthread_mutex_lock(&local->mutex);
+	for (i = 0; i < VIREO_NET_PAIRS_MAX; i++) {
+		if (local->rxqs[i] != NULL)
+			net_rxq_drain(local->rxqs[i]);
+		if (local->txqs[i] != NULL)
+			net_limbo_drain(local->txqs[i]);
+	}
 	for (i = 0; i < data->nb_rx_queues && ret == 0; i++) {
 		if (local->rxqs[i] == NULL)
 			continue;

@@ -17,6 +17,19 @@ table_addr(const struct net_txq *txq, void *table)
 	return rte_mem_virt2iova(table);
 }
 
+/*
+ * The gate of the queue that this thread allocates or frees a table for, from inside the
+ * gate. EAL may change its memory under that call and tell the device, which closes all
+ * gates, in this very thread.
+ */
+static __thread const struct turnstile *allocating;
+
+bool
+net_tx_is_allocating(const struct turnstile *gate)
+{
+	return allocating == gate;
+}
+
 struct vq_table
 net_tx_ext_table(struct net_txq *txq, uint16_t nb_desc)
 {
@@ -24,8 +37,10 @@ net_tx_ext_table(struct net_txq *txq, uint16_t nb_desc)
 
 	if (txq->indirect == NET_INDIRECT_MALLOC) {
 		/* The seed's "before": an allocation for each packet. */
+		allocating = &txq->gate;
 		t.mem = rte_malloc(NULL, (size_t)nb_desc * sizeof(struct ring_desc),
 				   VIREO_CACHE_LINE);
+		allocating = NULL;
 	} else if (nb_desc <= NET_TABLE_DESC_MAX && rte_mempool_get(txq->table_mp, &t.mem) != 0) {
 		t.mem = NULL;
 	}
@@ -39,10 +54,13 @@ net_tx_ext_free(void *table, void *arg)
 {
 	struct net_txq *txq = arg;
 
-	if (txq->indirect == NET_INDIRECT_MALLOC)
-		rte_free(table);
-	else
+	if (txq->indirect != NET_INDIRECT_MALLOC) {
 		rte_mempool_put(txq->table_mp, table);
+		return;
+	}
+	allocating = &txq->gate;
+	rte_free(table);
+	allocating = NULL;
 }
 
 static void
