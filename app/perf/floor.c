@@ -27,6 +27,9 @@
 #define COPY_CHUNK_BYTES (64 * 1024)
 #define NB_ROUNDS_MAX 15
 
+/* Value of `ball` that ends the other side; iterations never get there. */
+#define BALL_STOP UINT32_MAX
+
 /* 64 B message of the kernel's round trips, as `rr` uses. */
 #define RTT_BYTES 64
 
@@ -37,6 +40,7 @@ struct pair {
 	int cpu_a;
 	int cpu_b;
 	uint32_t nb_iters;
+	uint64_t until_tsc; /* iterations end early then: somebody else may use the CPUs */
 	uint32_t size_bytes;
 	int fd_a;
 	int fd_b;
@@ -83,12 +87,15 @@ static void *
 cacheline_b(void *arg)
 {
 	struct pair *pair = arg;
-	uint32_t i;
+	uint32_t i, ball;
 
 	perf_pin(pair->cpu_b);
 	for (i = 1; i <= pair->nb_iters; i++) {
-		while (pair->ball != 2 * i - 1)
-			;
+		do {
+			ball = pair->ball;
+		} while (ball != 2 * i - 1 && ball != BALL_STOP);
+		if (ball == BALL_STOP)
+			break;
 		pair->ball = 2 * i;
 	}
 	return NULL;
@@ -97,17 +104,21 @@ cacheline_b(void *arg)
 static void
 cacheline_a(struct pair *pair)
 {
-	uint64_t start = 0;
-	uint32_t i, warm = pair->nb_iters / 10;
+	const uint32_t warm = pair->nb_iters / 10;
+	uint64_t start = rte_rdtsc();
+	uint32_t i;
 
-	for (i = 1; i <= pair->nb_iters; i++) {
+	for (i = 1; i <= pair->nb_iters && (i % 256 != 0 || rte_rdtsc() < pair->until_tsc); i++) {
 		if (i == warm + 1)
 			start = rte_rdtsc();
 		pair->ball = 2 * i - 1;
 		while (pair->ball != 2 * i)
 			;
 	}
-	pair->result = seconds_of(rte_rdtsc() - start) * 1e9 / (pair->nb_iters - warm);
+	pair->result = NAN;
+	if (i > warm + 2)
+		pair->result = seconds_of(rte_rdtsc() - start) * 1e9 / (i - 1 - warm);
+	pair->ball = BALL_STOP;
 }
 
 /* --- memory copies --------------------------------------------------------------- */
@@ -180,13 +191,16 @@ xcore_b(void *arg)
 {
 	struct pair *pair = arg;
 	uint64_t start, sum = 0;
-	uint32_t i, warm = pair->nb_iters / 10;
+	uint32_t i, ball, warm = pair->nb_iters / 10;
 
 	perf_pin(pair->cpu_b);
 	for (i = 1; i <= pair->nb_iters; i++) {
 		/* Pairs with A's release: the window is whole. */
-		while (__atomic_load_n(&pair->ball, __ATOMIC_ACQUIRE) != i)
+		while ((ball = __atomic_load_n(&pair->ball, __ATOMIC_ACQUIRE)) != i &&
+		       ball != BALL_STOP)
 			rte_pause();
+		if (ball == BALL_STOP)
+			break;
 		start = rte_rdtsc();
 		memcpy(pair->local, pair->window, XCORE_WINDOW_BYTES);
 		keep(pair->local);
@@ -194,7 +208,9 @@ xcore_b(void *arg)
 			sum += rte_rdtsc() - start;
 		__atomic_store_n(&pair->answer, i, __ATOMIC_RELEASE);
 	}
-	pair->result = gbps((double)XCORE_WINDOW_BYTES * (pair->nb_iters - warm), seconds_of(sum));
+	pair->result = NAN;
+	if (i > warm + 1)
+		pair->result = gbps((double)XCORE_WINDOW_BYTES * (i - 1 - warm), seconds_of(sum));
 	return NULL;
 }
 
@@ -203,7 +219,7 @@ xcore_a(struct pair *pair)
 {
 	uint32_t i, at;
 
-	for (i = 1; i <= pair->nb_iters; i++) {
+	for (i = 1; i <= pair->nb_iters && rte_rdtsc() < pair->until_tsc; i++) {
 		for (at = 0; at < XCORE_WINDOW_BYTES; at += LINE)
 			*(volatile uint32_t *)(pair->window + at) = i;
 		__atomic_store_n(&pair->ball, i, __ATOMIC_RELEASE);
@@ -211,6 +227,7 @@ xcore_a(struct pair *pair)
 		while (__atomic_load_n(&pair->answer, __ATOMIC_ACQUIRE) != i)
 			rte_pause();
 	}
+	__atomic_store_n(&pair->ball, BALL_STOP, __ATOMIC_RELEASE);
 }
 
 /* --- the kernel's transports -------------------------------------------------------- */
@@ -272,14 +289,14 @@ socket_rtt_a(struct pair *pair)
 	uint32_t i;
 
 	pair->result = NAN;
-	for (i = 0; samples != NULL && i < pair->nb_iters; i++) {
+	for (i = 0; samples != NULL && i < pair->nb_iters && rte_rdtsc() < pair->until_tsc; i++) {
 		start = rte_rdtsc();
 		if (!write_whole(pair->fd_a, msg, sizeof(msg)) ||
 		    !read_whole(pair->fd_a, msg, sizeof(msg)))
 			break;
 		samples[i] = seconds_of(rte_rdtsc() - start) * 1e9;
 	}
-	if (i == pair->nb_iters)
+	if (i > 0)
 		pair->result = perf_median(samples, i);
 	shutdown(pair->fd_a, SHUT_RDWR);
 	free(samples);
@@ -314,10 +331,9 @@ static void
 socket_stream_a(struct pair *pair)
 {
 	uint8_t *buf = calloc(1, pair->size_bytes);
-	uint64_t until = rte_rdtsc() + rte_get_tsc_hz() / 1000 * pair->nb_iters;
 	uint32_t at, turn = 0;
 
-	while (buf != NULL && rte_rdtsc() < until) {
+	while (buf != NULL && rte_rdtsc() < pair->until_tsc) {
 		turn++;
 		for (at = 0; at < pair->size_bytes; at += LINE)
 			*(volatile uint8_t *)(buf + at) = (uint8_t)turn;
@@ -417,34 +433,41 @@ struct rounds {
 	double values[6 + FLOOR_NB_SIZES][NB_ROUNDS_MAX];
 };
 
-static double
-measure_pair(struct pair *pair, void (*a)(struct pair *), void *(*b)(void *), uint32_t nb_iters)
+/* What comes next runs for so many iterations, or so long. */
+static struct pair *
+bound(struct pair *pair, uint32_t nb_iters, uint32_t ms)
 {
 	pair->ball = 0;
 	pair->answer = 0;
 	pair->nb_iters = nb_iters;
+	pair->until_tsc = rte_rdtsc() + rte_get_tsc_hz() / 1000 * ms;
+	return pair;
+}
+
+static double
+measure_pair(struct pair *pair, void (*a)(struct pair *), void *(*b)(void *))
+{
 	return run_pair(pair, a, b) == 0 ? pair->result : NAN;
 }
 
 static void
 measure_round(struct pair *pair, const struct buffers *buf, struct rounds *rounds, bool quick)
 {
-	const uint32_t at = rounds->nb++, scale = quick ? 1 : 4;
+	const uint32_t at = rounds->nb++, n = quick ? 1 : 4, ms = 100 * n;
 	uint32_t i;
 
 	pair->window = buf->from;
 	pair->local = buf->to;
-	rounds->values[0][at] = measure_pair(pair, cacheline_a, cacheline_b, 20000 * scale);
-	rounds->values[1][at] = memcpy_hot(buf->from, buf->to, 20000 * scale);
+	rounds->values[0][at] = measure_pair(bound(pair, 20000 * n, ms), cacheline_a, cacheline_b);
+	rounds->values[1][at] = memcpy_hot(buf->from, buf->to, 20000 * n);
 	rounds->values[2][at] = memcpy_dram(buf->from, buf->to);
-	rounds->values[3][at] = measure_pair(pair, xcore_a, xcore_b, 200 * scale);
-	pair->nb_iters = 2000 * scale;
-	rounds->values[4][at] = measure_unix(pair, socket_rtt_a, socket_rtt_b);
-	rounds->values[5][at] = measure_tcp(pair);
+	rounds->values[3][at] = measure_pair(bound(pair, 200 * n, ms), xcore_a, xcore_b);
+	rounds->values[4][at] = measure_unix(bound(pair, 2000 * n, ms), socket_rtt_a, socket_rtt_b);
+	rounds->values[5][at] = measure_tcp(bound(pair, 2000 * n, ms));
 	for (i = 0; i < FLOOR_NB_SIZES; i++) {
 		pair->size_bytes = perf_floor_sizes[i];
-		pair->nb_iters = 25 * scale; /* ms */
-		rounds->values[6 + i][at] = measure_unix(pair, socket_stream_a, socket_stream_b);
+		rounds->values[6 + i][at] =
+			measure_unix(bound(pair, 0, 25 * n), socket_stream_a, socket_stream_b);
 	}
 }
 
@@ -499,7 +522,7 @@ perf_floor_cacheline_rtt_ns(void)
 
 	if (perf_cpus(&pair.cpu_a, &pair.cpu_b) < 0)
 		return NAN;
-	return measure_pair(&pair, cacheline_a, cacheline_b, 20000);
+	return measure_pair(bound(&pair, 20000, 100), cacheline_a, cacheline_b);
 }
 
 void

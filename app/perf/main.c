@@ -20,6 +20,7 @@ volatile bool perf_quit;
 
 static const struct perf_command *const commands[] = {
 	&perf_floor,
+	&perf_indirect,
 	&perf_netdev,
 };
 

@@ -37,6 +37,7 @@ struct perf_command {
 };
 
 extern const struct perf_command perf_floor;
+extern const struct perf_command perf_indirect;
 extern const struct perf_command perf_netdev;
 
 /** Set by SIGINT and SIGTERM: long runs end early, and report. Any thread. */
