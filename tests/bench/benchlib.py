@@ -10,6 +10,7 @@ shares its process's CPU and sleeps while packets flow.
 import argparse
 import atexit
 import fcntl
+import json
 import os
 import pty
 import re
@@ -26,7 +27,7 @@ import time
 PROMPT = "testpmd> "
 COMMAND_TIMEOUT_S = 15
 QUIT_TIMEOUT_S = 8
-LOCK_TIMEOUT_S = 60
+LOCK_TIMEOUT_S = 5
 STEAL_MAX = 0.01
 WAIT_MAX = 0.06
 MULTI_SEGS = "0x8000"
@@ -487,6 +488,45 @@ def measure_turns(config, drivers, warm_s, window_s, retries=5):
     return [mpps for mpps, _ in results]
 
 
+class Comparison:
+    """Two drivers in turns: a list of readings of each, in Mpps, and their ratios."""
+
+    def __init__(self, config, opts, make_base, make_other):
+        self.config, self.opts = config, opts
+        self.make_base, self.make_other = make_base, make_other
+        self.base, self.other, self.ratios = [], [], []
+
+    def run(self):
+        """All pairs, with fresh processes every few, so that where a process happens to
+        lie in memory evens out too. @return self."""
+        while len(self.ratios) < self.opts.pairs:
+            self.run_some(min(self.opts.restart, self.opts.pairs - len(self.ratios)))
+        return self
+
+    def run_some(self, nb_pairs):
+        """Some pairs, the order changing from pair to pair."""
+        base, other = self.make_base(), self.make_other()
+        for _ in range(nb_pairs):
+            swap = len(self.ratios) % 2 == 1
+            order = [other, base] if swap else [base, other]
+            results = measure_turns(self.config, order, self.opts.warm, self.opts.window)
+            if swap:
+                results.reverse()
+            self.base.append(results[0])
+            self.other.append(results[1])
+            self.ratios.append(results[1] / results[0])
+        if abs(base.bytes_per_packet - other.bytes_per_packet) > 0.5:
+            raise BenchError("%.1f and %.1f bytes a packet: expected the same" % (
+                base.bytes_per_packet, other.bytes_per_packet))
+        for driver in (base, other):
+            mine, theirs = driver.close()
+            check_counts(mine, theirs, driver.receives)
+
+    def ratio(self):
+        """Median of the ratios of the pairs: what drifts, drifts for both of a pair."""
+        return median(self.ratios)
+
+
 def median(values):
     """Median of a non-empty list."""
     return statistics.median(values)
@@ -559,6 +599,47 @@ def common_args(parser):
     parser.add_argument("--build", help="build folder (default: build/ of this tree)")
     parser.add_argument("--lock", metavar="FILE", help="hold this lock file while measuring")
     parser.add_argument("-v", "--verbose", action="store_true", help="say more on stderr")
+
+
+def pair_args(parser):
+    """Parse the arguments of a program that compares in pairs."""
+    parser.add_argument("--pairs", type=int, default=None,
+                        help="pairs a comparison (default 7, quick 3)")
+    parser.add_argument("--restart", type=int, default=3, metavar="N",
+                        help="fresh processes every N pairs (default 3)")
+    parser.add_argument("--window", type=float, default=None,
+                        help="seconds measured (default 1, quick 0.5)")
+    opts = parser.parse_args()
+    if opts.pairs is None:
+        opts.pairs = 3 if opts.quick else 7
+    if opts.window is None:
+        opts.window = 0.5 if opts.quick else 1.0
+    opts.warm = 0.2
+    if opts.pairs < 1 or opts.restart < 1 or opts.window <= 0:
+        parser.error("--pairs, --restart and --window: expected more than 0")
+    return opts
+
+
+def vireo_driver(config, opts, case, extra="", eal=()):
+    """A Driver on net_vireo for a case of all_cases()."""
+    more = "".join("," + text for text in (extra, opts.devargs) if text)
+    return Driver(config, opts.peer, "net_vireo0," + case[2] + more, case[1],
+                  testpmd_options(case[3]), PLUGIN_ARGS + list(eal), config.plugin_env())
+
+
+def stock_driver(config, opts, case, vectorized=False):
+    """A Driver on stock net_virtio_user for a case of all_cases()."""
+    return Driver(config, opts.peer,
+                  "net_virtio_user0," + case[2] + (",vectorized=1" if vectorized else ""), case[1],
+                  testpmd_options(case[3]), SIMD_ARGS if vectorized else [])
+
+
+def write_json(path, content):
+    """Write a result file, if one was asked for."""
+    if path:
+        with open(path, "w", encoding="utf-8") as out:
+            json.dump(content, out, indent=1)
+            out.write("\n")
 
 
 def run_main(name, function):

@@ -14,7 +14,6 @@ a vector path that works there (Rx, split, without mergeable buffers), the bette
 """
 
 import argparse
-import json
 import os
 import re
 import subprocess
@@ -142,9 +141,7 @@ def run():
               flush=True)
     median = benchlib.median([record["ratio"] for record in records])
     print("median=%.3f" % median, flush=True)
-    if opts.json:
-        with open(opts.json, "w", encoding="utf-8") as out:
-            json.dump({"peer": opts.peer, "cases": records, "median": median}, out, indent=1)
+    benchlib.write_json(opts.json, {"peer": opts.peer, "cases": records, "median": median})
     return 1 if opts.max_median and median > opts.max_median else 0
 
 
