@@ -262,7 +262,7 @@ fill_tcp(void)
 	static const uint8_t tcp[] = {
 		0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2,	 0,  0,	 0, 0, 2, 8, 0, /* Ethernet */
 		0x45, 0,    0,	  40,	0,    0,    0,	 0,  64, 6, 0, 0, /* IPv4 */
-		66,   9,    149,  187,	161,  142,  100, 80, /* addresses of the RSS verification suite */
+		66,   9,    149,  187,	161,  142,  100, 80, /* addresses of an RSS example */
 		0x0a, 0xea, 0x06, 0xe6, /* ports 2794 -> 1766 */
 	};
 

@@ -20,8 +20,7 @@ membarrier_call(int cmd)
 VIREO_EXPORT void
 vireo_turnstile_setup(void)
 {
-	vireo_turnstile_fenced =
-		membarrier_call(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) != 0 ||
+	vireo_turnstile_fenced = membarrier_call(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) != 0 ||
 		membarrier_call(MEMBARRIER_CMD_PRIVATE_EXPEDITED) != 0;
 }
 

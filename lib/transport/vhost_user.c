@@ -203,7 +203,7 @@ static int
 status_get(struct transport *t, uint8_t *status)
 {
 	struct vhost_user *vu = container_of(t, struct vhost_user, t);
-	uint64_t value;
+	uint64_t value = 0;
 	int ret;
 
 	if (!has_protocol(vu, VHOST_USER_PROTOCOL_STATUS)) {

@@ -53,7 +53,7 @@ check_inflight(const struct vq_drv *q, struct inflight *sum)
 			bad = check_one(q, id, sum);
 			if (bad == NULL)
 				id = (id + ((q->flags & VQ_F_SINGLE) ? 1 : q->meta[id].nb_desc)) %
-				     q->size;
+					q->size;
 		}
 		if (bad == NULL && id != q->head)
 			bad = "what is in flight does not end at the head";
@@ -105,7 +105,7 @@ check_ids(const struct vq_drv *q, const struct inflight *sum)
 VIREO_EXPORT const char *
 vireo_vq_drv_check(const struct vq_drv *q)
 {
-	struct inflight sum = {0};
+	struct inflight sum = { 0 };
 	const char *bad;
 	bool one_lap;
 

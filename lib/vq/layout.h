@@ -12,6 +12,7 @@
 #include "packed.h"
 #include "split.h"
 
-#define VQ_LAYOUT(f, fn, ...) (((f)&VQ_F_PACKED) ? packed_##fn(__VA_ARGS__) : split_##fn(__VA_ARGS__))
+#define VQ_LAYOUT(f, fn, ...)                                                                      \
+	(((f)&VQ_F_PACKED) ? packed_##fn(__VA_ARGS__) : split_##fn(__VA_ARGS__))
 
 #endif /* VIREO_VQ_LAYOUT_H */

@@ -288,7 +288,7 @@ split_call_needed(struct vq_dev *q, const uint32_t f)
 	q->since_call = 0;
 	if ((f & VQ_F_EVENT_IDX) == 0)
 		return (vireo_load_relaxed(&q->ring.avail->flags) & VIREO_AVAIL_F_NO_INTERRUPT) ==
-		       0;
+			0;
 	event = vireo_load_relaxed(&q->ring.avail->ring[q->size]);
 	return (uint16_t)(q->used_idx - event - 1) < since;
 }

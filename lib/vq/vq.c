@@ -95,8 +95,9 @@ parts_of(const struct vq_conf *conf, struct drv_parts *p)
 		const struct vq_pool_class *cl = &conf->classes[c];
 
 		nb_tables += cl->nb_tables;
-		p->tables[c] = part_take(&p->shared_bytes, (size_t)cl->nb_tables * cl->nb_desc *
-								   sizeof(struct ring_desc));
+		p->tables[c] =
+			part_take(&p->shared_bytes,
+				  (size_t)cl->nb_tables * cl->nb_desc * sizeof(struct ring_desc));
 	}
 	p->cookie = part_take(&p->private_bytes, n * sizeof(void *));
 	p->ext = part_take(&p->private_bytes, n * sizeof(void *));
@@ -121,8 +122,8 @@ vireo_vq_mem_size(const struct vq_conf *conf, struct vq_mem_size *out)
 }
 
 static void
-pools_init(struct vq_drv *q, const struct vq_conf *conf, const struct drv_parts *p,
-	   uint8_t *shared, uint64_t shared_addr, uint16_t *stack)
+pools_init(struct vq_drv *q, const struct vq_conf *conf, const struct drv_parts *p, uint8_t *shared,
+	   uint64_t shared_addr, uint16_t *stack)
 {
 	uint32_t first = 0;
 	int c;
@@ -142,8 +143,8 @@ pools_init(struct vq_drv *q, const struct vq_conf *conf, const struct drv_parts 
 }
 
 VIREO_EXPORT int
-vireo_vq_drv_init(struct vq_drv *q, const struct vq_conf *conf, void *shared,
-		  uint64_t shared_addr, void *priv)
+vireo_vq_drv_init(struct vq_drv *q, const struct vq_conf *conf, void *shared, uint64_t shared_addr,
+		  void *priv)
 {
 	uint8_t *s = shared, *pr = priv;
 	struct drv_parts p;
@@ -186,7 +187,7 @@ ring_reset_split(struct vq_drv *q)
 		       sizeof(uint16_t));
 	memset(q->ring.avail, 0, sizeof(struct ring_avail) + (q->size + 1) * sizeof(uint16_t));
 	for (i = 0; i < q->size; i++) {
-		q->ring.desc[i] = (struct ring_desc){.next = (i + 1) & q->mask};
+		q->ring.desc[i] = (struct ring_desc){ .next = (i + 1) & q->mask };
 		q->ring.avail->ring[i] = i;
 	}
 }
@@ -196,8 +197,8 @@ ring_reset_packed(struct vq_drv *q)
 {
 	/* Section 2.8.1: both wrap counters start at 1, no descriptor is available. */
 	memset(q->ring.pdesc, 0, q->size * sizeof(struct ring_packed_desc));
-	*q->ring.drv_event = (struct ring_event){0};
-	*q->ring.dev_event = (struct ring_event){0};
+	*q->ring.drv_event = (struct ring_event){ 0 };
+	*q->ring.dev_event = (struct ring_event){ 0 };
 }
 
 VIREO_EXPORT void
@@ -349,7 +350,7 @@ ring_is_aligned(const struct vq_ring_mem *ring, uint32_t flags)
 	size_t used = (flags & VQ_F_PACKED) ? VIREO_EVENT_ALIGN : VIREO_USED_ALIGN;
 
 	return (uintptr_t)ring->desc % VIREO_DESC_ALIGN == 0 &&
-	       (uintptr_t)ring->avail % avail == 0 && (uintptr_t)ring->used % used == 0;
+		(uintptr_t)ring->avail % avail == 0 && (uintptr_t)ring->used % used == 0;
 }
 
 VIREO_EXPORT int
@@ -358,8 +359,9 @@ vireo_vq_dev_init(struct vq_dev *q, const struct vq_ring_mem *ring, uint32_t siz
 {
 	if (!size_is_legal(size, flags) || !ring_is_aligned(ring, flags))
 		return -EINVAL;
-	if ((flags & VQ_F_PACKED) && ((avail_base & VIREO_EVENT_OFF_MASK) >= size ||
-				      (used_base & VIREO_EVENT_OFF_MASK) >= size))
+	if ((flags & VQ_F_PACKED) &&
+	    ((avail_base & VIREO_EVENT_OFF_MASK) >= size ||
+	     (used_base & VIREO_EVENT_OFF_MASK) >= size))
 		return -EINVAL;
 	memset(q, 0, sizeof(*q));
 	q->ring = *ring;
@@ -370,8 +372,8 @@ vireo_vq_dev_init(struct vq_dev *q, const struct vq_ring_mem *ring, uint32_t siz
 	q->avail_idx = avail_base;
 	q->used_idx = used_base;
 	if (flags & VQ_F_PACKED) {
-		q->avail_wrap = (avail_base >> VIREO_EVENT_WRAP_BIT) ? VIREO_DESC_F_AVAIL :
-								       VIREO_DESC_F_USED;
+		q->avail_wrap = (avail_base >> VIREO_EVENT_WRAP_BIT) ? VIREO_DESC_F_AVAIL
+								     : VIREO_DESC_F_USED;
 		q->used_wrap = (used_base >> VIREO_EVENT_WRAP_BIT) ? PACKED_BITS : 0;
 		q->avail_idx &= VIREO_EVENT_OFF_MASK;
 		q->used_idx &= VIREO_EVENT_OFF_MASK;

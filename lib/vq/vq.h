@@ -175,7 +175,7 @@ struct vq_dev {
 	uint16_t size;
 	uint16_t mask;
 	uint32_t flags;
-	uint16_t avail_idx __rte_aligned(VIREO_CACHE_LINE); /* split: next to look at; packed: slot */
+	uint16_t avail_idx __rte_aligned(VIREO_CACHE_LINE); /* split: next to see; packed: slot */
 	uint16_t used_idx; /* split: free-running; packed: slot of the next used descriptor */
 	uint16_t avail_wrap; /* packed: bits that an available descriptor shows at avail_idx */
 	uint16_t used_wrap; /* packed: bits to write at used_idx */

@@ -103,7 +103,8 @@ vq_chain_add(struct vq_dev *q, struct vq_chain *ch, const struct vq_desc *d)
 			return VQ_BAD_DESC_ADDR;
 		if (unlikely(ch->nb_out + ch->nb_in == ch->max))
 			return VQ_BAD_CHAIN_LEN;
-		ch->iov[ch->nb_out + ch->nb_in] = (struct vq_iov){.base = va, .len = len};
+		ch->iov[ch->nb_out + ch->nb_in] =
+			(struct vq_iov){ .base = va, .len = (uint32_t)len };
 		if (in)
 			ch->nb_in++;
 		else
@@ -215,7 +216,7 @@ vq_dev_begin(struct vq_dev *q, struct vq_take *t, const uint32_t f)
 		return -EPROTO;
 	rc = VQ_LAYOUT(f, avail_ready, q, t, f);
 	if (unlikely(rc < 0)) {
-		vireo_vq_dev_break(q, (enum vq_violation)-rc);
+		vireo_vq_dev_break(q, (enum vq_violation) - rc);
 		return -EPROTO;
 	}
 	return rc;

@@ -65,7 +65,7 @@ vq_post_meta(struct vq_drv *q, uint16_t id, uint32_t len, uint16_t nb_desc, uint
 	     const uint32_t f)
 {
 	if ((f & VQ_F_SINGLE) == 0)
-		q->meta[id] = (struct vq_meta){.len = len, .nb_desc = nb_desc, .table = table};
+		q->meta[id] = (struct vq_meta){ .len = len, .nb_desc = nb_desc, .table = table };
 }
 
 /**
@@ -227,7 +227,7 @@ vq_reap_begin(struct vq_drv *q, struct vq_reap *r, const uint32_t f)
 		return -EPROTO;
 	rc = VQ_LAYOUT(f, used_ready, q, r, f);
 	if (unlikely(rc != 0)) {
-		vireo_vq_drv_break(q, (enum vq_violation)-rc);
+		vireo_vq_drv_break(q, (enum vq_violation) - rc);
 		return -EPROTO;
 	}
 	return 0;
@@ -238,8 +238,7 @@ vq_reap_begin(struct vq_drv *q, struct vq_reap *r, const uint32_t f)
  * buffers, its id being the last one's. Finds the next buffer's id and length.
  */
 vireo_inline int
-vq_reap_in_order(struct vq_drv *q, struct vq_reap *r, uint32_t *id, uint32_t *len,
-		 const uint32_t f)
+vq_reap_in_order(struct vq_drv *q, struct vq_reap *r, uint32_t *id, uint32_t *len, const uint32_t f)
 {
 	uint32_t used_id, used_len;
 	int rc;
@@ -276,8 +275,7 @@ vq_reap_in_order(struct vq_drv *q, struct vq_reap *r, uint32_t *id, uint32_t *le
 
 /* Identify the next used buffer. @return 1, 0 (none), or -violation. */
 vireo_inline int
-vq_reap_identify(struct vq_drv *q, struct vq_reap *r, uint32_t *id, uint32_t *len,
-		 const uint32_t f)
+vq_reap_identify(struct vq_drv *q, struct vq_reap *r, uint32_t *id, uint32_t *len, const uint32_t f)
 {
 	int rc;
 
@@ -304,7 +302,7 @@ vq_reap_identify(struct vq_drv *q, struct vq_reap *r, uint32_t *id, uint32_t *le
 vireo_inline int
 vq_reap_next(struct vq_drv *q, struct vq_reap *r, struct vq_done *d, const uint32_t f)
 {
-	struct vq_meta meta = {.len = q->buf_bytes, .nb_desc = 1, .table = VQ_TABLE_NONE};
+	struct vq_meta meta = { .len = q->buf_bytes, .nb_desc = 1, .table = VQ_TABLE_NONE };
 	uint32_t id, len;
 	int rc;
 
@@ -318,7 +316,7 @@ vq_reap_next(struct vq_drv *q, struct vq_reap *r, struct vq_done *d, const uint3
 			rc = -VQ_BAD_USED_LEN;
 	}
 	if (unlikely(rc < 0)) {
-		vireo_vq_drv_break(q, (enum vq_violation)-rc);
+		vireo_vq_drv_break(q, (enum vq_violation) - rc);
 		return -EPROTO;
 	}
 	d->cookie = q->cookie[id];

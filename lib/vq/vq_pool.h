@@ -24,7 +24,7 @@ struct vq_table {
 vireo_inline struct vq_table
 vq_table_take(struct vq_drv *q, uint16_t nb_desc)
 {
-	struct vq_table t = {0};
+	struct vq_table t = { 0 };
 	uint16_t c;
 
 	for (c = 0; c < VQ_NB_CLASSES; c++) {

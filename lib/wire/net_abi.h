@@ -152,8 +152,8 @@ struct net_ctrl_hdr {
 #define VIREO_NET_CTRL_GUEST_OFFLOADS_SET 0
 
 /* Queues are rx0, tx0, rx1, tx1, ..., control (section 5.1.2). */
-#define VIREO_NET_RXQ_IDX(pair) ((pair) * 2)
-#define VIREO_NET_TXQ_IDX(pair) ((pair) * 2 + 1)
+#define VIREO_NET_RXQ_IDX(pair) (2 * (pair))
+#define VIREO_NET_TXQ_IDX(pair) (2 * (pair) + 1)
 #define VIREO_NET_PAIRS_MAX 128
 #define VIREO_NET_MAC_TABLE_MAX 64
 #define VIREO_NET_RSS_KEY_BYTES 40

@@ -27,8 +27,8 @@ net_tx_hdr_fill(struct rte_mbuf *m, struct net_hdr *hdr)
 		start += m->outer_l2_len + m->outer_l3_len;
 	if (m->ol_flags & RTE_MBUF_F_TX_TCP_SEG) {
 		l4 = RTE_MBUF_F_TX_TCP_CKSUM;
-		hdr->gso_type = (m->ol_flags & RTE_MBUF_F_TX_IPV6) ? VIREO_NET_HDR_GSO_TCPV6 :
-								     VIREO_NET_HDR_GSO_TCPV4;
+		hdr->gso_type = (m->ol_flags & RTE_MBUF_F_TX_IPV6) ? VIREO_NET_HDR_GSO_TCPV6
+								   : VIREO_NET_HDR_GSO_TCPV4;
 		hdr->gso_size = m->tso_segsz;
 		hdr->hdr_len = start + m->l4_len;
 	}

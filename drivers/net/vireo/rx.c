@@ -82,7 +82,7 @@ bool
 net_rx_offload(struct net_rxq *rxq, struct rte_mbuf *m, const void *hdr)
 {
 	/* One copy: what is checked is what is used. */
-	struct net_hdr_hash h = {0};
+	struct net_hdr_hash h = { 0 };
 
 	memcpy(&h, hdr, rxq->hdr_bytes);
 	if (net_rx_hdr_parse(rxq, m, &h.hdr) != 0) {
@@ -132,7 +132,7 @@ net_rx_refill_slow(struct net_rxq *rxq, uint16_t nb)
 			break;
 		}
 		addr = *(uint64_t *)((char *)m + rxq->addr_off) + RTE_PKTMBUF_HEADROOM -
-		       rxq->hdr_bytes;
+			rxq->hdr_bytes;
 		vq_post_single(&rxq->vq, &c, addr, rxq->buf_bytes, VIREO_DESC_F_WRITE, m, f);
 	}
 	vq_post_end(&rxq->vq, &c, f);

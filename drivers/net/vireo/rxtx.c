@@ -72,11 +72,11 @@ struct tx_variant {
 	const char *text;
 };
 
-#define NET_RX_ENTRY(name, flags, text) {flags, rx_##name, text},
-#define NET_TX_ENTRY(name, flags, text) {flags, tx_##name, text},
+#define NET_RX_ENTRY(name, flags, text) { flags, rx_##name, text },
+#define NET_TX_ENTRY(name, flags, text) { flags, tx_##name, text },
 
-static const struct rx_variant rx_variants[] = {NET_RX_VARIANTS(NET_RX_ENTRY)};
-static const struct tx_variant tx_variants[] = {NET_TX_VARIANTS(NET_TX_ENTRY)};
+static const struct rx_variant rx_variants[] = { NET_RX_VARIANTS(NET_RX_ENTRY) };
+static const struct tx_variant tx_variants[] = { NET_TX_VARIANTS(NET_TX_ENTRY) };
 
 /* The flags of a port's variants: queues differ in nothing that a template tests. */
 static uint32_t

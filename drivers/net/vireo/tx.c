@@ -33,7 +33,7 @@ net_tx_is_allocating(const struct turnstile *gate)
 struct vq_table
 net_tx_ext_table(struct net_txq *txq, uint16_t nb_desc)
 {
-	struct vq_table t = {.handle = VQ_TABLE_EXT};
+	struct vq_table t = { .handle = VQ_TABLE_EXT };
 
 	if (txq->indirect == NET_INDIRECT_MALLOC) {
 		/* The seed's "before": an allocation for each packet. */

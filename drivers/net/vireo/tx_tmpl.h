@@ -167,8 +167,8 @@ tx_hdr_apart(struct net_txq *txq, struct vq_post *c, struct rte_mbuf *m, struct 
 }
 
 vireo_inline bool
-tx_indirect(struct net_txq *txq, struct vq_post *c, struct rte_mbuf *m,
-	    const struct net_tx_plan *p, const uint32_t f)
+tx_indirect(struct net_txq *txq, struct vq_post *c, struct rte_mbuf *m, const struct net_tx_plan *p,
+	    const uint32_t f)
 {
 	struct vq_drv *q = &txq->vq;
 	struct vq_table t;
