@@ -139,6 +139,7 @@ void vireo_loopback_fault(struct vireo_loopback *lb, uint16_t queue_idx,
 void vireo_loopback_link_set(struct vireo_loopback *lb, bool up);
 void vireo_loopback_announce(struct vireo_loopback *lb);
 
+/** What the driver has set so far: a copy. Any thread. */
 void vireo_loopback_state_get(struct vireo_loopback *lb, struct vireo_loopback_state *state);
 
 #ifdef __cplusplus

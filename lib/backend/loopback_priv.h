@@ -101,12 +101,14 @@ struct lb_frame {
 	uint16_t hash_report;
 };
 
+/* The queue that the driver of that pair receives from. */
 static inline struct lb_queue *
 lb_rxq(struct vireo_loopback *lb, uint16_t pair)
 {
 	return &lb->queues[VIREO_NET_RXQ_IDX(pair)];
 }
 
+/* The queue that the driver of that pair sends to. */
 static inline struct lb_queue *
 lb_txq(struct vireo_loopback *lb, uint16_t pair)
 {

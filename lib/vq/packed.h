@@ -30,6 +30,10 @@ packed_word_load(const struct ring_packed_desc *d)
 	return vireo_load_acquire((const uint64_t *)(const void *)&d->len);
 }
 
+/*
+ * The slot n further on; at the ring's end it starts again and *wrap, the bits of a state, turns
+ * over.
+ */
 vireo_inline uint16_t
 packed_wrap_add(uint16_t slot, uint16_t n, uint16_t size, uint16_t *wrap)
 {
@@ -44,6 +48,7 @@ packed_wrap_add(uint16_t slot, uint16_t n, uint16_t size, uint16_t *wrap)
 
 /* --- Driver side ------------------------------------------------------------------ */
 
+/* As split_next_id(); a packed chain has one id and no links. */
 vireo_inline uint16_t
 packed_next_id(struct vq_drv *q, uint16_t id)
 {
@@ -75,6 +80,7 @@ packed_put(struct vq_drv *q, struct vq_post *c, uint16_t id, uint16_t head_id, u
 	c->slot = packed_wrap_add(c->slot, 1, q->size, &c->wrap);
 }
 
+/* As split_put_head(); a packed ring has no heads, so that only the count moves. */
 vireo_inline void
 packed_put_head(struct vq_drv *q, struct vq_post *c, uint16_t head_id)
 {
@@ -83,6 +89,7 @@ packed_put_head(struct vq_drv *q, struct vq_post *c, uint16_t head_id)
 	c->avail_idx++;
 }
 
+/* Show a burst to the device: its first descriptor, which packed_put() held back. */
 vireo_inline void
 packed_post_publish(struct vq_drv *q, const struct vq_post *c, const uint32_t f)
 {
@@ -124,6 +131,7 @@ packed_kick_needed(struct vq_drv *q, const uint32_t f)
 				    (q->avail_wrap & VIREO_DESC_F_AVAIL) != 0, since, q->size, f);
 }
 
+/* As split_used_ready(); here packed_used_get() looks at each descriptor itself. @return 0. */
 vireo_inline int
 packed_used_ready(struct vq_drv *q, struct vq_reap *r, const uint32_t f)
 {
@@ -150,6 +158,7 @@ packed_used_get(struct vq_drv *q, struct vq_reap *r, uint32_t *id, uint32_t *len
 	return 1;
 }
 
+/* Move behind the buffer that packed_used_get() returned; it held nb_desc slots. */
 vireo_inline void
 packed_used_taken(struct vq_drv *q, struct vq_reap *r, uint16_t nb_desc)
 {
@@ -183,6 +192,7 @@ packed_used_run(struct vq_drv *q, struct vq_reap *r, uint32_t *lens, uint16_t ma
 	return i;
 }
 
+/* Give back the id of a chain once scrambled: one, however long the chain was. */
 vireo_inline void
 packed_free_ids(struct vq_drv *q, uint16_t id, uint16_t nb_desc)
 {
@@ -190,6 +200,7 @@ packed_free_ids(struct vq_drv *q, uint16_t id, uint16_t nb_desc)
 	q->ids[q->nb_ids++] = id;
 }
 
+/* Section 2.8.14: both halves of an event structure in one store. */
 vireo_inline void
 packed_event_store(struct ring_event *ev, uint16_t off_wrap, uint16_t flags)
 {
@@ -210,6 +221,7 @@ packed_drv_arm(struct vq_drv *q, const uint32_t f)
 		packed_event_store(q->ring.drv_event, 0, VIREO_EVENT_F_ENABLE);
 }
 
+/* Ask for no interrupt, for ever: packed rings can say so with EVENT_IDX too. */
 vireo_inline void
 packed_drv_disarm(struct vq_drv *q, const uint32_t f)
 {
@@ -217,6 +229,7 @@ packed_drv_disarm(struct vq_drv *q, const uint32_t f)
 	packed_event_store(q->ring.drv_event, 0, VIREO_EVENT_F_DISABLE);
 }
 
+/* As split_drv_park(); nothing to keep ahead. */
 vireo_inline void
 packed_drv_park(struct vq_drv *q)
 {
@@ -225,6 +238,7 @@ packed_drv_park(struct vq_drv *q)
 
 /* --- Device side ------------------------------------------------------------------ */
 
+/* Is a buffer there? @return 1 or 0. */
 vireo_inline int
 packed_avail_ready(struct vq_dev *q, struct vq_take *t, const uint32_t f)
 {
@@ -247,6 +261,7 @@ packed_avail_get(struct vq_dev *q, struct vq_take *t, uint16_t *head)
 	return ((word >> 48) & PACKED_BITS) == q->avail_wrap;
 }
 
+/* Move behind the chain that packed_avail_get() returned; it held nb_slots slots. */
 vireo_inline void
 packed_avail_taken(struct vq_dev *q, struct vq_take *t, uint16_t nb_slots)
 {
@@ -255,6 +270,7 @@ packed_avail_taken(struct vq_dev *q, struct vq_take *t, uint16_t nb_slots)
 	q->nb_inflight += nb_slots;
 }
 
+/* Undo packed_avail_taken() of the last chain, before anything of it was used. */
 vireo_inline void
 packed_avail_untaken(struct vq_dev *q, struct vq_take *t, uint16_t nb_slots)
 {
@@ -267,6 +283,7 @@ packed_avail_untaken(struct vq_dev *q, struct vq_take *t, uint16_t nb_slots)
 	q->nb_inflight -= nb_slots;
 }
 
+/* As split_desc_read(); here next is the buffer id. */
 vireo_inline void
 packed_desc_read(const void *table, uint32_t idx, struct vq_desc *out)
 {
@@ -303,6 +320,7 @@ packed_used_put(struct vq_dev *q, uint16_t id, uint32_t len, uint16_t nb_slots)
 	q->nb_pending += nb_slots;
 }
 
+/* Show a burst to the driver: its first used descriptor, which packed_used_put() held back. */
 vireo_inline void
 packed_used_publish(struct vq_dev *q, const uint32_t f)
 {
@@ -312,6 +330,7 @@ packed_used_publish(struct vq_dev *q, const uint32_t f)
 	vireo_store_release(&q->ring.pdesc[q->pend_first].flags, q->pend_flags);
 }
 
+/* Section 2.8.10: must the driver be interrupted? The caller has fenced. */
 vireo_inline bool
 packed_call_needed(struct vq_dev *q, const uint32_t f)
 {
@@ -322,6 +341,7 @@ packed_call_needed(struct vq_dev *q, const uint32_t f)
 				    (q->used_wrap & VIREO_DESC_F_USED) != 0, since, q->size, f);
 }
 
+/* Section 2.8.10: ask for a kick at the next available descriptor, or at any. */
 vireo_inline void
 packed_dev_arm(struct vq_dev *q, const uint32_t f)
 {
@@ -335,6 +355,7 @@ packed_dev_arm(struct vq_dev *q, const uint32_t f)
 		packed_event_store(q->ring.dev_event, 0, VIREO_EVENT_F_ENABLE);
 }
 
+/* Ask for no kick, for ever. */
 vireo_inline void
 packed_dev_disarm(struct vq_dev *q, const uint32_t f)
 {
@@ -342,6 +363,7 @@ packed_dev_disarm(struct vq_dev *q, const uint32_t f)
 	packed_event_store(q->ring.dev_event, 0, VIREO_EVENT_F_DISABLE);
 }
 
+/* As split_dev_park(); nothing to keep ahead. */
 vireo_inline void
 packed_dev_park(struct vq_dev *q)
 {

@@ -21,6 +21,7 @@ split_desc_word(uint32_t len, uint16_t flags, uint16_t next)
 	return (uint64_t)len | (uint64_t)flags << 32 | (uint64_t)next << 48;
 }
 
+/* Write one descriptor of a ring or a table: two stores, ordered by the publish that follows. */
 vireo_inline void
 split_desc_write(struct ring_desc *d, uint64_t addr, uint64_t word)
 {
@@ -67,6 +68,7 @@ split_put_head(struct vq_drv *q, struct vq_post *c, uint16_t head_id)
 	c->avail_idx++;
 }
 
+/* Show a burst to the device: everything up to c->avail_idx. */
 vireo_inline void
 split_post_publish(struct vq_drv *q, const struct vq_post *c, const uint32_t f)
 {
@@ -120,6 +122,7 @@ split_used_get(struct vq_drv *q, struct vq_reap *r, uint32_t *id, uint32_t *len)
 	return 1;
 }
 
+/* Move behind the buffer that split_used_get() returned; it held nb_desc descriptors. */
 vireo_inline void
 split_used_taken(struct vq_drv *q, struct vq_reap *r, uint16_t nb_desc)
 {
@@ -178,6 +181,7 @@ split_drv_arm(struct vq_drv *q, const uint32_t f)
 		vireo_store_relaxed(&q->ring.avail->flags, 0);
 }
 
+/* Ask for no interrupt. */
 vireo_inline void
 split_drv_disarm(struct vq_drv *q, const uint32_t f)
 {
@@ -201,6 +205,7 @@ split_drv_park(struct vq_drv *q)
 
 /* --- Device side ------------------------------------------------------------------ */
 
+/* How many buffers are there, into t. @return 1, 0, or -VQ_BAD_AVAIL_IDX: more than can be. */
 vireo_inline int
 split_avail_ready(struct vq_dev *q, struct vq_take *t, const uint32_t f)
 {
@@ -227,6 +232,7 @@ split_avail_get(struct vq_dev *q, struct vq_take *t, uint16_t *head)
 	return 1;
 }
 
+/* Move behind the chain that split_avail_get() returned; it took one avail entry. */
 vireo_inline void
 split_avail_taken(struct vq_dev *q, struct vq_take *t, uint16_t nb_slots)
 {
@@ -236,6 +242,7 @@ split_avail_taken(struct vq_dev *q, struct vq_take *t, uint16_t nb_slots)
 	q->nb_inflight++;
 }
 
+/* Undo split_avail_taken() of the last chain, before anything of it was used. */
 vireo_inline void
 split_avail_untaken(struct vq_dev *q, struct vq_take *t, uint16_t nb_slots)
 {
@@ -270,6 +277,7 @@ split_used_put(struct vq_dev *q, uint16_t id, uint32_t len, uint16_t nb_buffers)
 	q->nb_pending += nb_buffers;
 }
 
+/* Show a burst to the driver: everything up to q->used_idx. */
 vireo_inline void
 split_used_publish(struct vq_dev *q, const uint32_t f)
 {
@@ -279,6 +287,7 @@ split_used_publish(struct vq_dev *q, const uint32_t f)
 	vireo_store_release(&q->ring.used->idx, q->used_idx);
 }
 
+/* Section 2.7.7.2: must the driver be interrupted? The caller has fenced. */
 vireo_inline bool
 split_call_needed(struct vq_dev *q, const uint32_t f)
 {
@@ -293,6 +302,7 @@ split_call_needed(struct vq_dev *q, const uint32_t f)
 	return (uint16_t)(q->used_idx - event - 1) < since;
 }
 
+/* Section 2.7.10: ask for a kick at the next available buffer, or at any. */
 vireo_inline void
 split_dev_arm(struct vq_dev *q, const uint32_t f)
 {
@@ -302,6 +312,7 @@ split_dev_arm(struct vq_dev *q, const uint32_t f)
 		vireo_store_relaxed(&q->ring.used->flags, 0);
 }
 
+/* Ask for no kick; with EVENT_IDX by parking the index far ahead, as split_drv_disarm(). */
 vireo_inline void
 split_dev_disarm(struct vq_dev *q, const uint32_t f)
 {
@@ -312,6 +323,7 @@ split_dev_disarm(struct vq_dev *q, const uint32_t f)
 		vireo_store_relaxed(&q->ring.used->flags, VIREO_USED_F_NO_NOTIFY);
 }
 
+/* Keep a parked event index ahead of what is available. */
 vireo_inline void
 split_dev_park(struct vq_dev *q)
 {

@@ -35,6 +35,7 @@ vireo_cold void vireo_vq_drv_scramble(struct vq_drv *q, const struct vq_reap *r)
 
 /* --- Posting ---------------------------------------------------------------------- */
 
+/** Begin a burst: c, a local, moves ahead of the queue until the burst is published. */
 vireo_inline void
 vq_post_begin(const struct vq_drv *q, struct vq_post *c)
 {
@@ -60,6 +61,9 @@ vq_post_id(struct vq_drv *q, const struct vq_post *c)
 	return likely(q->scrambled == 0) ? c->slot : q->ids[--q->nb_ids];
 }
 
+/**
+ * Remember what the completion of a buffer must be checked against; VQ_F_SINGLE queues need none.
+ */
 vireo_inline void
 vq_post_meta(struct vq_drv *q, uint16_t id, uint32_t len, uint16_t nb_desc, uint16_t table,
 	     const uint32_t f)
@@ -123,6 +127,7 @@ vq_chain_begin(struct vq_drv *q, struct vq_post *c, struct vq_chain_post *ch, ui
 	c->taken += nb_desc;
 }
 
+/** Write the next descriptor of a direct chain; more: another one follows. */
 vireo_inline void
 vq_chain_seg(struct vq_drv *q, struct vq_post *c, struct vq_chain_post *ch, uint64_t addr,
 	     uint32_t len, uint16_t dflags, bool more, const uint32_t f)
