@@ -35,7 +35,6 @@ PLUGIN_DIR = os.path.join(BUILD, "drivers", "net", "vireo")
 # Devargs that stock virtio-user does not know.
 OUR_DEVARGS = ("indirect", "event_idx", "check_mem")
 
-PROMPT = "testpmd> "
 START_S = 20.0
 COMMAND_S = 10.0
 MEMORY_MB = 256
@@ -105,7 +104,9 @@ def cpu(index):
 
 
 def memory_args(megabytes=MEMORY_MB):
-    if HUGE:
+    # Others may have taken the pages meanwhile.
+    if HUGE and (os.environ.get("VIREO_MEMORY") == "huge" or
+                 why_no_hugepages(megabytes) is None):
         return ["--in-memory", "--single-file-segments", "-m", str(megabytes)]
     return ["--no-huge", "-m", str(megabytes)]
 
@@ -303,7 +304,7 @@ class Testpmd(Process):
             self.wait_ready()
 
     def wait_ready(self, timeout_s=START_S):
-        self.wait_text(re.escape(PROMPT), timeout_s)
+        self.sync(0, timeout_s)
         # testpmd goes on when a port does not start.
         match = re.search(r"Start ports failed|Fail to configure port.*", self.text)
         expect(match is None, "%s: %s" % (self.name, self.complaints()))
@@ -320,13 +321,22 @@ class Testpmd(Process):
             raise Failure("%s: gone before '%s'; status %s; last output: %s" % (
                 self.name, command, self.popen.poll(), self.tail())) from None
 
+    def sync(self, start, timeout_s):
+        """Wait until all commands so far are done; return what was printed since `start`.
+
+        The prompt is no mark to wait for: it is written a character at a time, with messages of
+        other threads in between. An impossible port number comes back in one piece.
+        """
+        number = 60000 + serial() % 5000
+        self.send("show port info %d" % number)
+        match = self.wait_text(r"Invalid port %d\n" % number, timeout_s, start)
+        return self.text[start:match.start()]
+
     def cmd(self, command, timeout_s=COMMAND_S):
-        """Run a command; return what it printed until the next prompt."""
+        """Run a command; return what was printed until it was done."""
         start = len(self.text)
         self.send(command)
-        # A command prints one prompt, when it is done; the first line is its echo.
-        match = self.wait_text(r"(?s)(.*?)%s" % re.escape(PROMPT), timeout_s, start)
-        output = match.group(1).partition("\n")[2]
+        output = self.sync(start, timeout_s)
         if "Bad arguments" in output or "Command not found" in output:
             raise Failure("%s: testpmd refused '%s': %s" % (self.name, command, output.strip()))
         return output
