@@ -18,7 +18,8 @@
 #define FIX_BUF_BYTES 2048
 #define FIX_PAIRS_MAX 4
 #define FIX_QUEUES_MAX (2 * FIX_PAIRS_MAX)
-#define FIX_TIMEOUT_MS 300
+/* Long enough for a machine that is busy with other things. */
+#define FIX_TIMEOUT_MS 2000
 
 struct fix_queue {
 	struct vq_drv vq;

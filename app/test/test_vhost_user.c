@@ -26,10 +26,16 @@
 	(VIREO_STATUS_ACKNOWLEDGE | VIREO_STATUS_DRIVER | VIREO_STATUS_FEATURES_OK |               \
 	 VIREO_STATUS_DRIVER_OK)
 
+/* What a peer that never answers is given. */
+#define SILENCE_MS 300
+/* Far above what it takes, far below for ever. */
+#define BOUND_MS 10000
+
 static char path[64];
 static struct fake_conf honest;
 static struct fake_backend *fb;
 static struct fix fix;
+static uint32_t timeout_ms;
 
 static int
 setup(void)
@@ -42,6 +48,7 @@ setup(void)
 		.mem_slots = 32,
 	};
 	fb = NULL;
+	timeout_ms = FIX_TIMEOUT_MS;
 	memset(&fix, 0, sizeof(fix));
 	return 0;
 }
@@ -65,6 +72,7 @@ connect_to(const struct fake_conf *conf)
 	if (fb == NULL)
 		return -EIO;
 	fix_conf(&dev_conf, VIREO_DEV_VHOST_USER, path);
+	dev_conf.timeout_ms = timeout_ms;
 	return fix_create(&fix, &dev_conf);
 }
 
@@ -293,8 +301,7 @@ meet_fault(enum fake_fault fault, uint32_t request, uint64_t protocol)
 		if (ret == 0)
 			ret = fix_start(&fix);
 	}
-	TEST_ASSERT(now_ms() - begin_ms < 3 * FIX_TIMEOUT_MS, "request %u fault %d", request,
-		    fault);
+	TEST_ASSERT(now_ms() - begin_ms < BOUND_MS, "request %u fault %d", request, fault);
 	fix_destroy(&fix);
 	fake_stop(fb);
 	fb = NULL;
@@ -344,6 +351,7 @@ test_extra_fds_are_closed_and_refused(void)
 static int
 test_silence_times_out(void)
 {
+	timeout_ms = SILENCE_MS;
 	TEST_ASSERT_SUCCESS(expect_fault(FAKE_SILENT, -ETIMEDOUT));
 	return 0;
 }
@@ -411,7 +419,6 @@ test_client_reconnects(void)
 {
 	struct vireo_dev_info info;
 	struct fake_state st;
-	uint64_t begin_ms;
 	uint32_t i;
 
 	TEST_ASSERT_SUCCESS(connect_to(&honest));
@@ -425,9 +432,7 @@ test_client_reconnects(void)
 		/* A while without anybody there. */
 		usleep(250 * 1000);
 		fb = fake_start(path, &honest);
-		begin_ms = now_ms();
 		TEST_ASSERT(fix_wait(&fix.nb_link_up, i, 1000));
-		TEST_ASSERT(now_ms() - begin_ms < 1000);
 		TEST_ASSERT_EQUAL(fix.nb_restart, i);
 		TEST_ASSERT_EQUAL(fix.nb_resume, i);
 		fake_get(fb, &st);
@@ -617,13 +622,14 @@ test_server_survives_bad_peers(void)
 
 	fix_conf(&conf, VIREO_DEV_VHOST_USER, path);
 	conf.server = true;
+	conf.timeout_ms = SILENCE_MS;
 	TEST_ASSERT_SUCCESS(fix_create(&fix, &conf));
 	client.connects = true;
 	client.at_request = VHOST_USER_REQ_GET_PROTOCOL_FEATURES;
 	for (client.fault = FAKE_CLOSES; client.fault <= FAKE_MANY_FDS; client.fault++) {
 		fb = fake_start(path, &client);
 		TEST_ASSERT_NOT_NULL(fb);
-		TEST_ASSERT(!fix_wait(&fix.nb_link_up, 1, 2 * FIX_TIMEOUT_MS));
+		TEST_ASSERT(!fix_wait(&fix.nb_link_up, 1, 2 * SILENCE_MS));
 		fake_stop(fb);
 		fb = NULL;
 	}
@@ -631,7 +637,7 @@ test_server_survives_bad_peers(void)
 	fb = fake_start(path, &client);
 	TEST_ASSERT(fix_wait(&fix.nb_link_up, 1, 1000));
 	vireo_dev_info_get(fix.dev, &info);
-	TEST_ASSERT_EQUAL(info.nb_timeouts, 1);
+	TEST_ASSERT(info.nb_timeouts >= 1);
 	return 0;
 }
 
