@@ -429,7 +429,8 @@ class Suite:
         if shutil.which("dpdk-testpmd") is None:
             sys.exit("%s: dpdk-testpmd is not installed: scripts/setup.sh --tests" % name)
 
-    def run(self, title, function, *args, **kwargs):
+    def run(self, title, function, *args, keep=(), **kwargs):
+        """One case; processes that it leaves behind are ended, save those to `keep`."""
         begin = time.monotonic()
         self.case_begin = time.time()
         try:
@@ -445,7 +446,7 @@ class Suite:
             self._print("FAIL", title, begin, fault)
             self._keep_logs(title)
         finally:
-            for process in list(_running):
+            for process in set(_running) - set(keep):
                 process.kill()
         return False
 
