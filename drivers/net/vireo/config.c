@@ -247,6 +247,8 @@ net_dev_infos_get(struct rte_eth_dev *eth_dev, struct rte_eth_dev_info *info)
 	info->tx_desc_lim = info->rx_desc_lim;
 	info->tx_desc_lim.nb_seg_max = UINT16_MAX;
 	info->tx_desc_lim.nb_mtu_seg_max = UINT16_MAX;
+	/* A broken queue is reported by RTE_ETH_EVENT_INTR_RESET; the application resets. */
+	info->err_handle_mode = RTE_ETH_ERROR_HANDLE_MODE_PASSIVE;
 	if (port->args.queue_size != 0) {
 		info->default_rxportconf.ring_size = port->args.queue_size;
 		info->default_txportconf.ring_size = port->args.queue_size;

@@ -211,6 +211,7 @@ struct net_local {
 	struct net_queue_local *queues; /* rx0, tx0, rx1, ... */
 	pthread_mutex_t mutex; /* all below, and every queue against callbacks */
 	uint32_t nb_quiesced; /* quiesce calls not yet resumed; each queue's gate counts them too */
+	uint32_t nb_link_events;
 	bool ready; /* probed: alarms may run */
 	bool closing; /* arm no more alarms */
 	bool ctrl_stale; /* a new peer has not been told the control state */

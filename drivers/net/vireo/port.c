@@ -156,18 +156,33 @@ find_broken(struct net_local *local)
 	return found;
 }
 
+static void tick(void *arg);
+
+/* Under the mutex. */
+static void
+arm_tick(struct net_local *local)
+{
+	int ret = rte_eal_alarm_set(TICK_US, tick, local);
+
+	if (ret != 0)
+		LOG(ERR, "port %u: cannot set an alarm, broken queues go unreported: %s",
+		    local->eth_dev->data->port_id, strerror(-ret));
+}
+
 static void
 tick(void *arg)
 {
 	struct net_local *local = arg;
 	struct rte_eth_dev *eth_dev = local->eth_dev;
+	bool found = find_broken(local);
 
-	if (find_broken(local))
-		rte_eth_dev_callback_process(eth_dev, RTE_ETH_EVENT_INTR_RESET, NULL);
 	pthread_mutex_lock(&local->mutex);
 	if (net_port_of(eth_dev)->started && !local->closing)
-		rte_eal_alarm_set(TICK_US, tick, local);
+		arm_tick(local);
 	pthread_mutex_unlock(&local->mutex);
+	/* Last: the application may close the port in there. */
+	if (found)
+		rte_eth_dev_callback_process(eth_dev, RTE_ETH_EVENT_INTR_RESET, NULL);
 }
 
 /* --- callbacks of vireo_dev: under the device's lock ---------------------------- */
@@ -197,6 +212,7 @@ on_link(void *arg, bool up)
 	struct net_port *port = net_port_of(local->eth_dev);
 
 	pthread_mutex_lock(&local->mutex);
+	local->nb_link_events++;
 	port->connected = up;
 	if (up) {
 		local->ctrl_stale = true;
@@ -227,6 +243,29 @@ static const struct vireo_dev_cb dev_cb = {
 	.link = on_link,
 	.config = on_config,
 };
+
+/* The state of now, unless a callback brings a newer one meanwhile. */
+static bool
+sync_connected(struct net_local *local)
+{
+	struct net_port *port = net_port_of(local->eth_dev);
+	struct vireo_dev_info info;
+	uint32_t seen;
+	bool done;
+
+	do {
+		pthread_mutex_lock(&local->mutex);
+		seen = local->nb_link_events;
+		pthread_mutex_unlock(&local->mutex);
+		vireo_dev_info_get(local->dev, &info);
+		pthread_mutex_lock(&local->mutex);
+		done = seen == local->nb_link_events;
+		if (done)
+			port->connected = info.connected;
+		pthread_mutex_unlock(&local->mutex);
+	} while (!done);
+	return info.connected;
+}
 
 /* --- create and destroy --------------------------------------------------------- */
 
@@ -347,6 +386,7 @@ net_port_create(struct rte_eth_dev *eth_dev)
 	ret = net_port_negotiate(eth_dev, net_features_base(&port->args));
 	if (ret != 0)
 		goto destroy_device;
+	sync_connected(local);
 	net_config_read_mac(eth_dev);
 	net_config_read_all(eth_dev);
 	report_missing(port);
@@ -419,7 +459,6 @@ net_dev_start(struct rte_eth_dev *eth_dev)
 {
 	struct net_port *port = net_port_of(eth_dev);
 	struct net_local *local = net_local_of(eth_dev);
-	struct vireo_dev_info info;
 	int ret;
 
 	ret = net_queues_prepare(eth_dev);
@@ -433,13 +472,11 @@ net_dev_start(struct rte_eth_dev *eth_dev)
 		return ret;
 	}
 	net_queues_open(eth_dev);
-	vireo_dev_info_get(local->dev, &info);
 	pthread_mutex_lock(&local->mutex);
 	port->started = 1;
-	port->connected = info.connected;
-	rte_eal_alarm_set(TICK_US, tick, local);
+	arm_tick(local);
 	pthread_mutex_unlock(&local->mutex);
-	if (info.connected) {
+	if (sync_connected(local)) {
 		net_config_read_all(eth_dev);
 		net_ctrl_restore(eth_dev);
 	}
@@ -458,6 +495,8 @@ net_dev_stop(struct rte_eth_dev *eth_dev)
 	port->started = 0;
 	pthread_mutex_unlock(&local->mutex);
 	rte_eal_alarm_cancel(tick, local);
+	/* An event that runs now may still use mbufs of a pool that is freed after stop. */
+	rte_eal_alarm_cancel(run_events, local);
 	net_queues_close(eth_dev);
 	vireo_dev_stop(local->dev);
 	net_queues_drain(local);

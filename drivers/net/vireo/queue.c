@@ -48,6 +48,19 @@ reserve_shared(const struct ring_alloc *ra, size_t len)
 	return mz;
 }
 
+/* Zeroed memory on a node, or on any when there is none on it. */
+static void *
+zalloc_near(const char *name, size_t len, int socket_id)
+{
+	void *mem = rte_zmalloc_socket(name, len, VIREO_CACHE_LINE, socket_id);
+
+	if (mem == NULL)
+		mem = rte_zmalloc(name, len, VIREO_CACHE_LINE);
+	if (mem == NULL)
+		LOG(ERR, "%s: cannot allocate %zu bytes", name, len);
+	return mem;
+}
+
 /* Reserve and lay out; *extra is where the extra bytes begin. */
 static int
 build_ring(struct vq_drv *vq, const struct ring_alloc *ra, const struct rte_memzone **mz,
@@ -67,11 +80,8 @@ build_ring(struct vq_drv *vq, const struct ring_alloc *ra, const struct rte_memz
 	*mz = reserve_shared(ra, shared_bytes + ra->extra_bytes);
 	if (*mz == NULL)
 		return -ENOMEM;
-	*priv = rte_zmalloc_socket(ra->name, need.private_bytes, VIREO_CACHE_LINE, ra->socket_id);
-	if (*priv == NULL)
-		*priv = rte_zmalloc(ra->name, need.private_bytes, VIREO_CACHE_LINE);
+	*priv = zalloc_near(ra->name, need.private_bytes, ra->socket_id);
 	if (*priv == NULL) {
-		LOG(ERR, "%s: cannot allocate %zu bytes", ra->name, need.private_bytes);
 		ret = -ENOMEM;
 		goto free_mz;
 	}
@@ -491,7 +501,7 @@ net_rx_queue_setup(struct rte_eth_dev *eth_dev, uint16_t queue_id, uint16_t nb_d
 		ret = check_rx_buffers(eth_dev, queue_id, mp);
 	if (ret != 0)
 		return ret;
-	rxq = rte_zmalloc_socket("vireo_rxq", sizeof(*rxq), RTE_CACHE_LINE_SIZE, socket_id);
+	rxq = zalloc_near("vireo_rxq", sizeof(*rxq), socket_id);
 	if (rxq == NULL)
 		return -ENOMEM;
 	rxq->mp = mp;
@@ -535,7 +545,7 @@ net_tx_queue_setup(struct rte_eth_dev *eth_dev, uint16_t queue_id, uint16_t nb_d
 	ret = check_tx_thresh(port, queue_id, nb_desc, &thresh);
 	if (ret != 0)
 		return ret;
-	txq = rte_zmalloc_socket("vireo_txq", sizeof(*txq), RTE_CACHE_LINE_SIZE, socket_id);
+	txq = zalloc_near("vireo_txq", sizeof(*txq), socket_id);
 	if (txq == NULL)
 		return -ENOMEM;
 	txq->addr_off = addr_field(port);
