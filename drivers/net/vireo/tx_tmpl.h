@@ -260,10 +260,13 @@ tx_burst(struct net_txq *txq, struct rte_mbuf **pkts, uint16_t nb_pkts, const ui
 	uint16_t nb_tx = 0, hdr_bytes = txq->hdr_bytes;
 	struct vq_drv *q = &txq->vq;
 	uint64_t bytes = 0, dropped = 0;
+	bool reclaimed = false;
 	struct vq_post c;
 
-	if (q->nb_free < txq->free_thresh || q->nb_free < nb_pkts || nb_pkts == 0)
+	if (q->nb_free < txq->free_thresh || q->nb_free < nb_pkts || nb_pkts == 0) {
 		tx_reclaim(txq, UINT32_MAX, f);
+		reclaimed = true;
+	}
 	if (unlikely(q->broken))
 		return 0;
 	if (unlikely(txq->mac_stats))
@@ -276,9 +279,18 @@ tx_burst(struct net_txq *txq, struct rte_mbuf **pkts, uint16_t nb_pkts, const ui
 
 		rc = tx_one(txq, &c, m, hdr_bytes, f);
 		if (unlikely(rc <= 0)) {
-			if (rc == 0)
+			if (rc < 0) {
+				dropped++;
+				continue;
+			}
+			/* A chain may want more slots than the threshold keeps free. */
+			if (reclaimed)
 				break;
-			dropped++;
+			reclaimed = true;
+			vq_post_end(q, &c, f | (q->flags & NET_RUNTIME_FLAGS));
+			tx_reclaim(txq, UINT32_MAX, f);
+			vq_post_begin(q, &c);
+			nb_tx--;
 			continue;
 		}
 		bytes += len;
