@@ -5,17 +5,17 @@
 
 #include "net_frames.h"
 
-const struct net_variant net_variants[] = {
-	{ "split", "mrg_rxbuf=1" },
-	{ "split_no_mrg_in_order", "mrg_rxbuf=0,in_order=1" },
-	{ "split_not_in_order", "mrg_rxbuf=1,in_order=0,indirect=pool" },
-	{ "split_no_mrg_not_in_order", "mrg_rxbuf=0,in_order=0,indirect=off" },
-	{ "packed", "packed_vq=1,mrg_rxbuf=1" },
-	{ "packed_no_mrg_in_order", "packed_vq=1,mrg_rxbuf=0,in_order=1,indirect=pool" },
-	{ "packed_not_in_order", "packed_vq=1,mrg_rxbuf=1,in_order=0,indirect=off" },
-	{ "packed_event_idx", "packed_vq=1,mrg_rxbuf=1,in_order=0,event_idx=1,indirect=malloc" },
-	{ "split_event_idx", "mrg_rxbuf=1,in_order=1,event_idx=1,indirect=mempool" },
-	{ NULL, NULL },
+const char *const net_variants[] = {
+	"mrg_rxbuf=1",
+	"mrg_rxbuf=0,in_order=1",
+	"mrg_rxbuf=1,in_order=0,indirect=pool",
+	"mrg_rxbuf=0,in_order=0,indirect=off",
+	"packed_vq=1,mrg_rxbuf=1",
+	"packed_vq=1,mrg_rxbuf=0,in_order=1,indirect=pool",
+	"packed_vq=1,mrg_rxbuf=1,in_order=0,indirect=off",
+	"packed_vq=1,mrg_rxbuf=1,in_order=0,event_idx=1,indirect=malloc",
+	"mrg_rxbuf=1,in_order=1,event_idx=1,indirect=mempool",
+	NULL,
 };
 
 static uint8_t
@@ -135,18 +135,17 @@ net_pool_check(const struct rte_mempool *mp)
 	return TEST_SUCCESS;
 }
 
-static int
-run_variant(enum vireo_loopback_mode mode, uint16_t nb_queues, uint16_t nb_desc,
-	    const struct rte_eth_conf *conf, int (*fn)(struct net_fixture *f),
-	    const struct net_variant *v)
+int
+net_run_on(const char *devargs, enum vireo_loopback_mode mode, uint16_t nb_queues, uint16_t nb_desc,
+	   const struct rte_eth_conf *conf, int (*fn)(struct net_fixture *f))
 {
 	struct vireo_loopback_conf lb = { .mode = mode, .nb_pairs = nb_queues };
-	char devargs[128];
+	char all_devargs[128];
 	struct net_fixture f;
 	int ret;
 
-	snprintf(devargs, sizeof(devargs), "queues=%u,%s", nb_queues, v->devargs);
-	ret = net_fixture_open(&f, &lb, devargs);
+	snprintf(all_devargs, sizeof(all_devargs), "queues=%u,%s", nb_queues, devargs);
+	ret = net_fixture_open(&f, &lb, all_devargs);
 	if (ret == 0)
 		ret = net_fixture_start(&f, nb_queues, nb_desc, conf);
 	if (ret == 0)
@@ -154,18 +153,17 @@ run_variant(enum vireo_loopback_mode mode, uint16_t nb_queues, uint16_t nb_desc,
 	if (ret == 0 && rte_eth_dev_stop(f.port_id) == 0)
 		ret = net_pool_check(f.mp);
 	net_fixture_close(&f);
-	if (ret != 0)
-		printf("\tvariant %s: %s\n", v->name, devargs);
-	return ret == 0 ? TEST_SUCCESS : TEST_FAILED;
+	TEST_ASSERT_SUCCESS(ret, "%s", all_devargs);
+	return TEST_SUCCESS;
 }
 
 int
 net_over_variants(enum vireo_loopback_mode mode, uint16_t nb_queues, uint16_t nb_desc,
 		  const struct rte_eth_conf *conf, int (*fn)(struct net_fixture *f))
 {
-	const struct net_variant *v;
+	const char *const *v;
 
-	for (v = net_variants; v->name != NULL; v++)
-		TEST_ASSERT_SUCCESS(run_variant(mode, nb_queues, nb_desc, conf, fn, v));
+	for (v = net_variants; *v != NULL; v++)
+		TEST_ASSERT_SUCCESS(net_run_on(*v, mode, nb_queues, nb_desc, conf, fn));
 	return TEST_SUCCESS;
 }

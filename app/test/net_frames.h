@@ -15,14 +15,8 @@
 /* The longest frame that the tests move: a chain as long as a ring of small segments. */
 #define NET_FRAME_MAX 65535
 
-/* A port configuration that a case runs over. */
-struct net_variant {
-	const char *name;
-	const char *devargs;
-};
-
-/** All layouts and table policies; ends with a NULL name. */
-extern const struct net_variant net_variants[];
+/** Devargs of all layouts and table policies; ends with NULL. */
+extern const char *const net_variants[];
 
 /** Write frame number `seed` of len bytes: to the port, from an address of ours. */
 void net_frame_write(const struct net_fixture *f, uint8_t *frame, uint32_t len, uint32_t seed);
@@ -49,7 +43,14 @@ int net_frame_take(struct net_fixture *f, uint16_t pair, uint32_t want_len, uint
 /** All mbufs must be back in the pool (after stop or close). @return 0 or -1. */
 int net_pool_check(const struct rte_mempool *mp);
 
-/** Run fn over all variants on devices of `mode`; the pool must be whole after close. */
+/**
+ * Run fn on a started port with these devargs, on a device of `mode`; the pool must be whole
+ * after the stop. @return 0 or -1.
+ */
+int net_run_on(const char *devargs, enum vireo_loopback_mode mode, uint16_t nb_queues,
+	       uint16_t nb_desc, const struct rte_eth_conf *conf, int (*fn)(struct net_fixture *f));
+
+/** The same for each of net_variants. */
 int net_over_variants(enum vireo_loopback_mode mode, uint16_t nb_queues, uint16_t nb_desc,
 		      const struct rte_eth_conf *conf, int (*fn)(struct net_fixture *f));
 

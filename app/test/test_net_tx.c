@@ -130,22 +130,11 @@ test_net_tx_too_long_is_dropped_and_counted(void)
 		"indirect=pool,in_order=0",  "indirect=off,in_order=0",	 "indirect=mempool",
 		"packed_vq=1,indirect=pool", "packed_vq=1,indirect=off",
 	};
-	struct vireo_loopback_conf lb = { .mode = VIREO_LOOPBACK_HOOK };
-	struct net_fixture f;
 	size_t i;
-	int ret;
 
-	for (i = 0; i < RTE_DIM(devargs); i++) {
-		ret = net_fixture_open(&f, &lb, devargs[i]);
-		if (ret == 0)
-			ret = net_fixture_start(&f, 1, RING, &multi_segs);
-		if (ret == 0)
-			ret = run_too_long(&f);
-		if (ret == 0 && rte_eth_dev_stop(f.port_id) == 0)
-			ret = net_pool_check(f.mp);
-		net_fixture_close(&f);
-		TEST_ASSERT_SUCCESS(ret, "%s", devargs[i]);
-	}
+	for (i = 0; i < RTE_DIM(devargs); i++)
+		TEST_ASSERT_SUCCESS(net_run_on(devargs[i], VIREO_LOOPBACK_HOOK, 1, RING,
+					       &multi_segs, run_too_long));
 	return TEST_SUCCESS;
 }
 
@@ -344,22 +333,11 @@ test_net_tx_descriptors_below_ring_size(void)
 		"queue_size=256,packed_vq=1",
 		"queue_size=256,packed_vq=1,in_order=0",
 	};
-	struct vireo_loopback_conf lb = { .mode = VIREO_LOOPBACK_HOOK };
-	struct net_fixture f;
 	size_t i;
-	int ret;
 
-	for (i = 0; i < RTE_DIM(devargs); i++) {
-		ret = net_fixture_open(&f, &lb, devargs[i]);
-		if (ret == 0)
-			ret = net_fixture_start(&f, 1, 32, NULL);
-		if (ret == 0)
-			ret = run_small_txd(&f);
-		if (ret == 0 && rte_eth_dev_stop(f.port_id) == 0)
-			ret = net_pool_check(f.mp);
-		net_fixture_close(&f);
-		TEST_ASSERT_SUCCESS(ret, "%s", devargs[i]);
-	}
+	for (i = 0; i < RTE_DIM(devargs); i++)
+		TEST_ASSERT_SUCCESS(
+			net_run_on(devargs[i], VIREO_LOOPBACK_HOOK, 1, 32, NULL, run_small_txd));
 	return TEST_SUCCESS;
 }
 
