@@ -78,7 +78,7 @@ on_restart(void *arg)
 			post_all(fix, &fix->queues[i]);
 	}
 	count(&fix->nb_restart);
-	return fix->restart_ret;
+	return __atomic_load_n(&fix->restart_ret, __ATOMIC_SEQ_CST);
 }
 
 void

@@ -224,11 +224,11 @@ test_device_goes_and_comes_back(void)
 		TEST_ASSERT(echoes());
 		vireo_loopback_destroy(lb);
 		lb = NULL;
-		TEST_ASSERT(fix_wait(&fix.nb_link_down, i, 1000));
+		TEST_ASSERT(fix_wait(&fix.nb_link_down, i, WAIT_MS));
 		TEST_ASSERT_EQUAL(fix.nb_quiesce, i);
 		TEST_ASSERT_EQUAL(vireo_dev_ctrl(fix.dev, 0, 0, "\1", 1), -ENOTCONN);
 		TEST_ASSERT_SUCCESS(make_device(0));
-		TEST_ASSERT(fix_wait(&fix.nb_link_up, i, 1000));
+		TEST_ASSERT(fix_wait(&fix.nb_link_up, i, WAIT_MS));
 		TEST_ASSERT_EQUAL(fix.nb_restart, i);
 		TEST_ASSERT_EQUAL(fix.nb_resume, i);
 	}
@@ -249,7 +249,7 @@ test_poorer_device_is_refused(void)
 	TEST_ASSERT_SUCCESS(fix_setup(&fix, conf.wanted, 1));
 	TEST_ASSERT_SUCCESS(fix_start(&fix));
 	vireo_loopback_destroy(lb);
-	TEST_ASSERT(fix_wait(&fix.nb_link_down, 1, 1000));
+	TEST_ASSERT(fix_wait(&fix.nb_link_down, 1, WAIT_MS));
 	TEST_ASSERT_SUCCESS(make_device(VIREO_F_VERSION_1));
 	TEST_ASSERT(!fix_wait(&fix.nb_link_up, 1, 100));
 	vireo_dev_info_get(fix.dev, &info);
@@ -258,7 +258,7 @@ test_poorer_device_is_refused(void)
 	vireo_dev_stop(fix.dev);
 	vireo_loopback_destroy(lb);
 	TEST_ASSERT_SUCCESS(make_device(0));
-	TEST_ASSERT(fix_wait(&fix.nb_link_up, 1, 1000));
+	TEST_ASSERT(fix_wait(&fix.nb_link_up, 1, WAIT_MS));
 	TEST_ASSERT_SUCCESS(fix_start(&fix));
 	return 0;
 }

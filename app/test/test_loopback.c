@@ -445,13 +445,13 @@ test_pairs_offloads_and_announce(void)
 	TEST_ASSERT_EQUAL(state.nb_pairs, 2);
 	TEST_ASSERT_EQUAL(state.guest_offloads, offloads);
 	vireo_loopback_announce(lb);
-	TEST_ASSERT(fix_wait(&fix.nb_config, 1, 500));
+	TEST_ASSERT(fix_wait(&fix.nb_config, 1, WAIT_MS));
 	TEST_ASSERT_SUCCESS(vireo_dev_config_read(fix.dev, 0, &config, sizeof(config)));
 	TEST_ASSERT_EQUAL(config.status, VIREO_NET_S_LINK_UP | VIREO_NET_S_ANNOUNCE);
 	TEST_ASSERT_EQUAL(config.max_virtqueue_pairs, 4);
 	TEST_ASSERT_SUCCESS(ctrl(VIREO_NET_CTRL_ANNOUNCE, 0, NULL, 0));
 	vireo_loopback_link_set(lb, false);
-	TEST_ASSERT(fix_wait(&fix.nb_config, 2, 500));
+	TEST_ASSERT(fix_wait(&fix.nb_config, 2, WAIT_MS));
 	TEST_ASSERT_SUCCESS(vireo_dev_config_read(fix.dev, 0, &config, sizeof(config)));
 	TEST_ASSERT_EQUAL(config.status, 0);
 	vireo_loopback_state_get(lb, &state);

@@ -2,6 +2,7 @@
  * Copyright (c) 2026 The Vireo Authors
  */
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -188,6 +189,30 @@ test_without_reply_ack_get_features_is_the_fence(void)
 }
 
 static int
+test_peer_without_protocol_features(void)
+{
+	struct fake_conf conf = honest;
+	struct fake_state st;
+
+	conf.features &= ~VIREO_F_VHOST_USER_PROTOCOL;
+	TEST_ASSERT_SUCCESS(connect_to(&conf));
+	TEST_ASSERT_SUCCESS(fix_setup(&fix, OFFERED, 1));
+	TEST_ASSERT_SUCCESS(fix_start(&fix));
+	fake_get(fb, &st);
+	TEST_ASSERT_EQUAL(st.count[VHOST_USER_REQ_GET_PROTOCOL_FEATURES], 0);
+	TEST_ASSERT_EQUAL(st.features & VIREO_F_VHOST_USER_PROTOCOL, 0);
+	TEST_ASSERT(st.rings[0].has_kick && st.rings[1].has_kick);
+	/* Its rings run from the start and cannot be paused. */
+	TEST_ASSERT_EQUAL(st.count[VHOST_USER_REQ_SET_VRING_ENABLE], 0);
+	TEST_ASSERT_EQUAL(vireo_dev_queue_enable(fix.dev, 0, false), -ENOTSUP);
+	vireo_dev_stop(fix.dev);
+	fake_get(fb, &st);
+	TEST_ASSERT_EQUAL(st.count[VHOST_USER_REQ_GET_VRING_BASE], 2);
+	TEST_ASSERT(st.connected);
+	return 0;
+}
+
+static int
 test_queue_pauses_without_get_vring_base(void)
 {
 	const uint16_t one_pair = 1;
@@ -256,7 +281,7 @@ test_config_space(void)
 	TEST_ASSERT_EQUAL(vireo_dev_config_read(fix.dev, 251, data, 6), -EINVAL);
 	TEST_ASSERT_EQUAL(fix.nb_config, 0);
 	TEST_ASSERT(fake_config_changed(fb));
-	TEST_ASSERT(fix_wait(&fix.nb_config, 1, 500));
+	TEST_ASSERT(fix_wait(&fix.nb_config, 1, WAIT_MS));
 	TEST_ASSERT_SUCCESS(vireo_dev_config_read(fix.dev, 0, data, 1));
 	TEST_ASSERT_EQUAL(data[0], 3);
 	fake_get(fb, &st);
@@ -426,13 +451,13 @@ test_client_reconnects(void)
 	TEST_ASSERT_SUCCESS(fix_start(&fix));
 	for (i = 1; i <= 5; i++) {
 		fake_stop(fb);
-		TEST_ASSERT(fix_wait(&fix.nb_link_down, i, 1000));
+		TEST_ASSERT(fix_wait(&fix.nb_link_down, i, WAIT_MS));
 		TEST_ASSERT_EQUAL(fix.nb_quiesce, i);
 		TEST_ASSERT_EQUAL(vireo_dev_config_read(fix.dev, 0, &info, 1), -ENOTCONN);
 		/* A while without anybody there. */
 		usleep(250 * 1000);
 		fb = fake_start(path, &honest);
-		TEST_ASSERT(fix_wait(&fix.nb_link_up, i, 1000));
+		TEST_ASSERT(fix_wait(&fix.nb_link_up, i, WAIT_MS));
 		TEST_ASSERT_EQUAL(fix.nb_restart, i);
 		TEST_ASSERT_EQUAL(fix.nb_resume, i);
 		fake_get(fb, &st);
@@ -455,12 +480,12 @@ test_stop_without_peer_then_peer(void)
 	TEST_ASSERT_SUCCESS(fix_setup(&fix, OFFERED, 1));
 	TEST_ASSERT_SUCCESS(fix_start(&fix));
 	fake_stop(fb);
-	TEST_ASSERT(fix_wait(&fix.nb_link_down, 1, 1000));
+	TEST_ASSERT(fix_wait(&fix.nb_link_down, 1, WAIT_MS));
 	vireo_dev_stop(fix.dev);
 	/* What was quiesced is resumed, once. */
 	TEST_ASSERT_EQUAL(fix.nb_resume, fix.nb_quiesce);
 	fb = fake_start(path, &honest);
-	TEST_ASSERT(fix_wait(&fix.nb_link_up, 1, 1000));
+	TEST_ASSERT(fix_wait(&fix.nb_link_up, 1, WAIT_MS));
 	TEST_ASSERT_EQUAL(fix.nb_restart, 0);
 	fake_get(fb, &st);
 	TEST_ASSERT_EQUAL(st.count[VHOST_USER_REQ_SET_VRING_KICK], 0);
@@ -480,7 +505,7 @@ test_peer_without_what_is_in_use_is_refused(void)
 	TEST_ASSERT_SUCCESS(fix_setup(&fix, OFFERED, 1));
 	TEST_ASSERT_SUCCESS(fix_start(&fix));
 	fake_stop(fb);
-	TEST_ASSERT(fix_wait(&fix.nb_link_down, 1, 1000));
+	TEST_ASSERT(fix_wait(&fix.nb_link_down, 1, WAIT_MS));
 	poor.features &= ~VIREO_NET_F_MRG_RXBUF;
 	fb = fake_start(path, &poor);
 	TEST_ASSERT(!fix_wait(&fix.nb_link_up, 1, 600));
@@ -492,7 +517,7 @@ test_peer_without_what_is_in_use_is_refused(void)
 	poor = honest;
 	poor.protocol &= ~VHOST_USER_PROTOCOL_CONFIG;
 	fb = fake_start(path, &poor);
-	TEST_ASSERT(fix_wait(&fix.nb_link_up, 1, 3000));
+	TEST_ASSERT(fix_wait(&fix.nb_link_up, 1, WAIT_MS));
 	vireo_dev_info_get(fix.dev, &info);
 	TEST_ASSERT_EQUAL(info.negotiated & VIREO_NET_F_STATUS, 0);
 	return 0;
@@ -505,8 +530,8 @@ test_unasked_message_disconnects(void)
 	TEST_ASSERT_SUCCESS(fix_setup(&fix, OFFERED, 1));
 	TEST_ASSERT_SUCCESS(fix_start(&fix));
 	fake_send_unasked(fb);
-	TEST_ASSERT(fix_wait(&fix.nb_link_down, 1, 1000));
-	TEST_ASSERT(fix_wait(&fix.nb_link_up, 1, 1000));
+	TEST_ASSERT(fix_wait(&fix.nb_link_down, 1, WAIT_MS));
+	TEST_ASSERT(fix_wait(&fix.nb_link_up, 1, WAIT_MS));
 	return 0;
 }
 
@@ -517,13 +542,13 @@ test_restart_that_fails_keeps_the_link_down(void)
 	TEST_ASSERT_SUCCESS(fix_setup(&fix, OFFERED, 1));
 	TEST_ASSERT_SUCCESS(fix_start(&fix));
 	fake_stop(fb);
-	TEST_ASSERT(fix_wait(&fix.nb_link_down, 1, 1000));
-	fix.restart_ret = -ENOMEM;
+	TEST_ASSERT(fix_wait(&fix.nb_link_down, 1, WAIT_MS));
+	__atomic_store_n(&fix.restart_ret, -ENOMEM, __ATOMIC_SEQ_CST);
 	fb = fake_start(path, &honest);
-	TEST_ASSERT(fix_wait(&fix.nb_restart, 1, 1000));
+	TEST_ASSERT(fix_wait(&fix.nb_restart, 1, WAIT_MS));
 	TEST_ASSERT(!fix_wait(&fix.nb_link_up, 1, 100));
-	fix.restart_ret = 0;
-	TEST_ASSERT(fix_wait(&fix.nb_link_up, 1, 3000));
+	__atomic_store_n(&fix.restart_ret, 0, __ATOMIC_SEQ_CST);
+	TEST_ASSERT(fix_wait(&fix.nb_link_up, 1, WAIT_MS));
 	return 0;
 }
 
@@ -550,13 +575,13 @@ test_server_waits_for_its_peer(void)
 	for (i = 1; i <= 3; i++) {
 		fb = fake_start(path, &client);
 		TEST_ASSERT_NOT_NULL(fb);
-		TEST_ASSERT(fix_wait(&fix.nb_link_up, i, 1000));
+		TEST_ASSERT(fix_wait(&fix.nb_link_up, i, WAIT_MS));
 		fake_get(fb, &st);
 		TEST_ASSERT_SUCCESS(check_started(&st));
 		TEST_ASSERT_EQUAL(fix.nb_resume, i);
 		fake_stop(fb);
 		fb = NULL;
-		TEST_ASSERT(fix_wait(&fix.nb_link_down, i, 1000));
+		TEST_ASSERT(fix_wait(&fix.nb_link_down, i, WAIT_MS));
 	}
 	return 0;
 }
@@ -575,7 +600,7 @@ test_server_takes_one_peer_at_a_time(void)
 	client.connects = true;
 	fb = fake_start(path, &client);
 	TEST_ASSERT_NOT_NULL(fb);
-	TEST_ASSERT(fix_wait(&fix.nb_link_up, 1, 1000));
+	TEST_ASSERT(fix_wait(&fix.nb_link_up, 1, WAIT_MS));
 	second = fake_start(path, &client);
 	TEST_ASSERT_NOT_NULL(second);
 	usleep(100 * 1000);
@@ -584,7 +609,7 @@ test_server_takes_one_peer_at_a_time(void)
 	/* When the first has gone, the second has its turn. */
 	fake_stop(fb);
 	fb = second;
-	TEST_ASSERT(fix_wait(&fix.nb_link_up, 2, 1000));
+	TEST_ASSERT(fix_wait(&fix.nb_link_up, 2, WAIT_MS));
 	fake_get(fb, &st);
 	TEST_ASSERT(st.count[VHOST_USER_REQ_GET_FEATURES] > 0);
 	return 0;
@@ -614,6 +639,41 @@ test_server_refuses_a_path_in_use(void)
 }
 
 static int
+test_server_without_descriptors_does_not_spin(void)
+{
+	struct rlimit before, none;
+	struct vireo_dev_conf conf;
+	struct sockaddr_un sa = { .sun_family = AF_UNIX };
+	clock_t busy;
+	int fd;
+
+	fix_conf(&conf, VIREO_DEV_VHOST_USER, path);
+	conf.server = true;
+	TEST_ASSERT_SUCCESS(fix_create(&fix, &conf));
+	memcpy(sa.sun_path, path, sizeof(path));
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	TEST_ASSERT(fd >= 0);
+	/* EAL needs one itself when it takes note of a new source. */
+	usleep(100 * 1000);
+	getrlimit(RLIMIT_NOFILE, &before);
+	none = before;
+	none.rlim_cur = 0;
+	setrlimit(RLIMIT_NOFILE, &none);
+	busy = clock();
+	TEST_ASSERT_SUCCESS(connect(fd, (const struct sockaddr *)&sa, sizeof(sa)));
+	usleep(300 * 1000);
+	busy = clock() - busy;
+	setrlimit(RLIMIT_NOFILE, &before);
+	close(fd);
+	TEST_ASSERT(busy < CLOCKS_PER_SEC / 10, "%ld us of CPU time", (long)busy);
+	/* With descriptors again, peers are taken again. */
+	honest.connects = true;
+	fb = fake_start(path, &honest);
+	TEST_ASSERT(fix_wait(&fix.nb_link_up, 1, WAIT_MS));
+	return 0;
+}
+
+static int
 test_server_survives_bad_peers(void)
 {
 	struct fake_conf client = honest;
@@ -635,7 +695,7 @@ test_server_survives_bad_peers(void)
 	}
 	client.fault = FAKE_HONEST;
 	fb = fake_start(path, &client);
-	TEST_ASSERT(fix_wait(&fix.nb_link_up, 1, 1000));
+	TEST_ASSERT(fix_wait(&fix.nb_link_up, 1, WAIT_MS));
 	vireo_dev_info_get(fix.dev, &info);
 	TEST_ASSERT(info.nb_timeouts >= 1);
 	return 0;
@@ -645,6 +705,7 @@ static const struct unit_test_case cases[] = {
 	TEST_CASE_ST(setup, teardown, test_everything_offered_is_used),
 	TEST_CASE_ST(setup, teardown, test_restart_sets_everything_up_again),
 	TEST_CASE_ST(setup, teardown, test_without_reply_ack_get_features_is_the_fence),
+	TEST_CASE_ST(setup, teardown, test_peer_without_protocol_features),
 	TEST_CASE_ST(setup, teardown, test_queue_pauses_without_get_vring_base),
 	TEST_CASE_ST(setup, teardown, test_pairs_set_enables_queues),
 	TEST_CASE_ST(setup, teardown, test_config_space),
@@ -664,6 +725,7 @@ static const struct unit_test_case cases[] = {
 	TEST_CASE_ST(setup, teardown, test_server_waits_for_its_peer),
 	TEST_CASE_ST(setup, teardown, test_server_takes_one_peer_at_a_time),
 	TEST_CASE_ST(setup, teardown, test_server_refuses_a_path_in_use),
+	TEST_CASE_ST(setup, teardown, test_server_without_descriptors_does_not_spin),
 	TEST_CASE_ST(setup, teardown, test_server_survives_bad_peers),
 	TEST_CASES_END(),
 };

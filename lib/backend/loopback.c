@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <rte_lcore.h>
+#include <rte_thread.h>
 #include <rte_version.h>
 
 #include "../base/log.h"

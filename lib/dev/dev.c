@@ -312,6 +312,13 @@ vireo_dev_destroy(struct vireo_dev *dev)
 	free_dev(dev);
 }
 
+/* The peer has gone, or is about to be found gone. */
+static bool
+is_lost(int err)
+{
+	return err == -ENOTCONN || err == -ECONNRESET || err == -EPIPE;
+}
+
 VIREO_EXPORT int
 vireo_dev_negotiate(struct vireo_dev *dev, uint64_t wanted, uint64_t *negotiated)
 {
@@ -335,7 +342,7 @@ vireo_dev_negotiate(struct vireo_dev *dev, uint64_t wanted, uint64_t *negotiated
 			ret = dev_write_features(dev);
 	}
 	/* The peer is just going: the next one is told. */
-	if (ret == -ENOTCONN)
+	if (is_lost(ret))
 		ret = 0;
 	*negotiated = dev->negotiated;
 
@@ -367,13 +374,6 @@ take_queues(struct vireo_dev *dev, const struct vireo_dev_queue *queues, uint16_
 		dq->in_use = true;
 	}
 	return 0;
-}
-
-/* The peer has gone, or is about to be found gone. */
-static bool
-is_lost(int err)
-{
-	return err == -ENOTCONN || err == -ECONNRESET || err == -EPIPE;
 }
 
 VIREO_EXPORT int

@@ -452,8 +452,15 @@ accept_peer(struct vhost_user *vu)
 	int fd, ret;
 
 	fd = accept4(vu->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-	if (fd < 0)
+	if (fd < 0) {
+		if (errno == EAGAIN || errno == EINTR || errno == ECONNABORTED)
+			return 0;
+		/* No descriptor left, say: it stays readable, so look away for a while. */
+		LOG(ERR, "cannot accept a peer: %s", strerror(errno));
+		unwatch(vu, vu->listen_fd);
+		retry_later(vu);
 		return 0;
+	}
 	ret = adopt_peer(vu, fd);
 	if (ret < 0)
 		return ret;
@@ -462,14 +469,19 @@ accept_peer(struct vhost_user *vu)
 	return TRANSPORT_EV_CONNECTED;
 }
 
+static bool
+timer_expired(struct vhost_user *vu)
+{
+	uint64_t expired;
+
+	return read(vu->timer_fd, &expired, sizeof(expired)) == sizeof(expired);
+}
+
 static int
 retry_connect(struct vhost_user *vu)
 {
-	uint64_t expired;
 	int fd, ret;
 
-	if (read(vu->timer_fd, &expired, sizeof(expired)) != sizeof(expired))
-		return 0;
 	fd = connect_once(vu);
 	if (fd < 0) {
 		retry_later(vu);
@@ -501,5 +513,10 @@ vhost_user_process(struct transport *t)
 			events |= process_backend(vu);
 		return events;
 	}
-	return vu->conf.server ? accept_peer(vu) : retry_connect(vu);
+	if (!timer_expired(vu))
+		return vu->conf.server ? accept_peer(vu) : 0;
+	if (!vu->conf.server)
+		return retry_connect(vu);
+	watch(vu, vu->listen_fd);
+	return 0;
 }
