@@ -8,7 +8,8 @@
 set -u -o pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
-all="net_errors net_bytes net_matrix net_offload net_hotplug net_multiprocess net_ovs net_reconnect"
+all="net_errors net_bytes net_matrix net_offload net_hotplug net_multiprocess net_l2fwd net_ovs
+	net_reconnect"
 # The ones that have something to add for --full.
 takes_full=" net_matrix net_reconnect "
 # Seconds after which a test is taken to hang.
