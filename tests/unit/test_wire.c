@@ -8,6 +8,7 @@
  * both; Vireo's code includes neither kernel header.)
  */
 
+#include <linux/vhost_types.h>
 #include <linux/virtio_config.h>
 #include <linux/virtio_ids.h>
 #include <linux/virtio_net.h>
@@ -17,6 +18,7 @@
 #include "test.h"
 #include "wire/net_abi.h"
 #include "wire/ring_abi.h"
+#include "wire/vhost_user_abi.h"
 
 struct number {
 	const char *name;
@@ -271,6 +273,40 @@ test_wire_net_layouts_as_kernel(void)
 	return check_numbers(n, RTE_DIM(n));
 }
 
+/* vhost-user's payloads took their shape from the kernel's vhost. */
+static int
+test_wire_vhost_layouts_as_kernel(void)
+{
+	static const struct number n[] = {
+		SAME_SIZE(struct vhost_user_vring_state, struct vhost_vring_state),
+		SAME_FIELD(struct vhost_user_vring_state, idx, struct vhost_vring_state, index),
+		SAME_FIELD(struct vhost_user_vring_state, num, struct vhost_vring_state, num),
+		SAME_SIZE(struct vhost_user_vring_addr, struct vhost_vring_addr),
+		SAME_FIELD(struct vhost_user_vring_addr, idx, struct vhost_vring_addr, index),
+		SAME_FIELD(struct vhost_user_vring_addr, flags, struct vhost_vring_addr, flags),
+		SAME_FIELD(struct vhost_user_vring_addr, desc, struct vhost_vring_addr,
+			   desc_user_addr),
+		SAME_FIELD(struct vhost_user_vring_addr, used, struct vhost_vring_addr,
+			   used_user_addr),
+		SAME_FIELD(struct vhost_user_vring_addr, avail, struct vhost_vring_addr,
+			   avail_user_addr),
+		SAME_FIELD(struct vhost_user_vring_addr, log, struct vhost_vring_addr,
+			   log_guest_addr),
+		SAME_SIZE(struct vhost_user_mem_region, struct vhost_memory_region),
+		SAME_FIELD(struct vhost_user_mem_region, guest_addr, struct vhost_memory_region,
+			   guest_phys_addr),
+		SAME_FIELD(struct vhost_user_mem_region, len_bytes, struct vhost_memory_region,
+			   memory_size),
+		SAME_FIELD(struct vhost_user_mem_region, user_addr, struct vhost_memory_region,
+			   userspace_addr),
+		SAME_FIELD(struct vhost_user_mem_table, nb_regions, struct vhost_memory, nregions),
+		SAME_FIELD(struct vhost_user_mem_table, regions[0], struct vhost_memory,
+			   regions[0]),
+	};
+
+	return check_numbers(n, RTE_DIM(n));
+}
+
 static int
 test_wire(void)
 {
@@ -281,6 +317,7 @@ test_wire(void)
 		TEST_CASE(test_wire_net_numbers_as_kernel),
 		TEST_CASE(test_wire_net_hashes_as_kernel),
 		TEST_CASE(test_wire_net_layouts_as_kernel),
+		TEST_CASE(test_wire_vhost_layouts_as_kernel),
 		TEST_CASES_END(),
 	};
 	static const struct unit_test_suite suite = {
