@@ -57,8 +57,10 @@ echoes(void)
 	memset(frame, 0xff, sizeof(frame));
 	if (fix_send(&fix, 0, frame, sizeof(frame), NULL) < 0)
 		return false;
-	for (tries = 0; tries < 100 && len == 0; tries++) {
-		vireo_loopback_poll(lb, 8);
+	for (tries = 0; tries < 1000 && len == 0; tries++) {
+		/* Nothing happens while the device's own thread has the lock. */
+		if (vireo_loopback_poll(lb, 8) == 0)
+			usleep(100);
 		len = fix_receive(&fix, 0, got, sizeof(got), NULL);
 	}
 	return len == sizeof(frame);
