@@ -420,6 +420,8 @@ test_ethdev_rss_is_configured(void)
 	id = fixture.port_id;
 	TEST_ASSERT_EQUAL(device_state().rss_table_len, 128);
 	TEST_ASSERT_EQUAL(device_state().nb_pairs, 4);
+	/* Frames that are no IP go to queue 0; headers have 20 bytes. */
+	TEST_ASSERT_EQUAL(net_fixture_round(&fixture, 0, 300, 64), 300);
 	TEST_ASSERT_SUCCESS(rte_eth_dev_rss_hash_conf_get(id, &rss));
 	TEST_ASSERT_EQUAL(key[0], 0x6d);
 	TEST_ASSERT(rss.rss_hf & RTE_ETH_RSS_NONFRAG_IPV4_TCP);
