@@ -185,7 +185,12 @@ tick(void *arg)
 		rte_eth_dev_callback_process(eth_dev, RTE_ETH_EVENT_INTR_RESET, NULL);
 }
 
-/* --- callbacks of vireo_dev: under the device's lock ---------------------------- */
+/*
+ * --- callbacks of vireo_dev ------------------------------------------------------
+ *
+ * quiesce, resume and restart come under the device's lock; link and config do not, but from
+ * the interrupt thread that serves the device: they leave the work to an alarm.
+ */
 
 static void
 on_quiesce(void *arg)
