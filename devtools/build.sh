@@ -20,10 +20,11 @@ meson_dir() {
 	echo "$dir"
 }
 
-# compile <folder>: quiet unless it fails.
+# compile <folder> [target...]: quiet unless it fails.
 compile() {
-	local output
-	if ! output=$(ninja -C "$1" 2>&1); then
+	local output dir=$1
+	shift
+	if ! output=$(ninja -C "$dir" "$@" 2>&1); then
 		grep -vE '^\[[0-9]+/[0-9]+\] |^ninja: ' <<<"$output" | tail -n 60 >&2
 		return 1
 	fi
