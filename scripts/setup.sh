@@ -25,7 +25,8 @@ packages_demo="ca-certificates dpdk gcc libdpdk-dev libnuma-dev libpcap-dev meso
 	openvswitch-switch-dpdk pkg-config procps xz-utils"
 # To test and check as well.
 packages_tests="clang-14 clang-format-14 clang-tidy-14 cppcheck dpdk-dev g++ gcovr git
-	libclang-rt-14-dev libsystemd-dev python3 python3-pyelftools shellcheck valgrind"
+	libclang-rt-14-dev libsystemd-dev make python3 python3-pyelftools shellcheck
+	valgrind"
 
 # Driver SDK headers, as they lie in DPDK's source tree.
 sdk_headers="drivers/bus/pci/bus_pci_driver.h drivers/bus/vdev/bus_vdev_driver.h

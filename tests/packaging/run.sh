@@ -22,7 +22,9 @@ log=$work/build.log
 step() {
 	local name=$1
 	shift
-	if ! "$@" >"$log" 2>&1; then
+	# Not as a condition: -e holds inside.
+	("$@") >"$log" 2>&1 &
+	if ! wait $!; then
 		tail -n 40 "$log" >&2
 		die "$name failed"
 	fi
@@ -59,6 +61,21 @@ build_static() {
 	gcc -O2 "${flags[@]}" -o "$work/open_port_static" "$top/tests/packaging/open_port.c" "${libs[@]}"
 }
 
+# The examples as their own Makefiles build them: shared, then static.
+build_examples() {
+	local makefile name
+	for makefile in "$top"/examples/*/Makefile; do
+		name=$(basename "$(dirname "$makefile")")
+		rm -rf "${work:?}/$name"
+		cp -r "$(dirname "$makefile")" "$work/$name"
+		make -C "$work/$name" "$name" CFLAGS='-O2 -Wall -Wextra -Werror'
+		needs "$work/$name/$name" librte_net_vireo
+		rm "$work/$name/$name"
+		make -C "$work/$name" static CFLAGS='-O2 -Wall -Wextra -Werror'
+		needs_not "$work/$name/$name" 'lib.*vireo'
+	done
+}
+
 needs() { readelf -d "$1" | grep -q "NEEDED.*\[$2"; }
 needs_not() { ! needs "$@"; }
 
@@ -84,4 +101,5 @@ step "open a port, shared" open_port "$work/open_port_shared"
 step "build, static" build_static
 step "nothing of Vireo is linked as a shared object" needs_not "$work/open_port_static" 'lib.*vireo'
 step "open a port, static" open_port "$work/open_port_static"
+step "build the examples, shared and static" build_examples
 step "a stock program loads the plugin" load_plugin
