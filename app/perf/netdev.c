@@ -33,7 +33,7 @@ static bool opt_client;
 static uint32_t opt_queues = 1;
 static uint32_t opt_pkt_len = 64;
 static uint32_t opt_burst = 64;
-static uint32_t opt_gap_ns;
+static uint32_t opt_gap_ns = 200;
 static uint32_t opt_stats_period;
 static uint32_t opt_seconds;
 
@@ -47,7 +47,7 @@ static const struct perf_opt opts[] = {
 	  65535 },
 	{ "burst", "most buffers before the used index is published", PERF_OPT_UINT, &opt_burst,
 	  NULL, 1, NETDEV_BURST_MAX },
-	{ "gap", "rest between looks at the rings, in ns", PERF_OPT_UINT, &opt_gap_ns, NULL, 0,
+	{ "gap", "rest after a look that found nothing, in ns", PERF_OPT_UINT, &opt_gap_ns, NULL, 0,
 	  1000000 },
 	{ "stats-period", "print packets/s every N seconds, 0: at the end only", PERF_OPT_UINT,
 	  &opt_stats_period, NULL, 0, 3600 },
@@ -69,31 +69,44 @@ static struct {
 	uint64_t last_tx;
 } report;
 
-vireo_inline void
+/* @return whether there was something to do. */
+vireo_inline bool
 turn_queue(struct netdev_queue *queue, const enum mode how)
 {
 	const uint16_t burst = (uint16_t)opt_burst;
+	uint32_t nb = 0, filled;
 
 	if (!turnstile_enter(&queue->gate))
-		return;
+		return false;
 	switch (how) {
 	case MODE_SINK:
-		netdev_ring_sink(&queue->tx, burst);
+		nb = netdev_ring_sink(&queue->tx, burst);
 		break;
 	case MODE_SOURCE:
-		netdev_ring_fill(&queue->rx, burst);
+		nb = netdev_ring_fill(&queue->rx, burst);
 		break;
 	case MODE_REFLECT:
 		/* A driver that does not receive holds back what it sends, too. */
 		if (queue->nb_owed < NETDEV_BURST_MAX)
-			queue->nb_owed += netdev_ring_sink(&queue->tx, burst);
-		if (queue->nb_owed > 0)
-			queue->nb_owed -=
-				netdev_ring_fill(&queue->rx,
-						 (uint16_t)RTE_MIN(queue->nb_owed, burst));
+			nb = netdev_ring_sink(&queue->tx, burst);
+		queue->nb_owed += nb;
+		filled = netdev_ring_fill(&queue->rx, (uint16_t)RTE_MIN(queue->nb_owed, burst));
+		queue->nb_owed -= filled;
+		nb += filled;
 		break;
 	}
 	turnstile_leave(&queue->gate);
+	return nb > 0;
+}
+
+/* Looking at a ring takes the line from the driver that is about to write it: not too often. */
+static void
+rest(void)
+{
+	const uint64_t until = rte_rdtsc() + gap_tsc;
+
+	while (rte_rdtsc() < until)
+		rte_pause();
 }
 
 static void
@@ -172,16 +185,14 @@ vireo_inline void
 poll_queues(const struct share *share, const enum mode how)
 {
 	uint32_t turn = 0, i;
-	uint64_t until;
+	bool busy;
 
 	while (!perf_quit) {
+		busy = false;
 		for (i = share->first; i < dev.nb_queues; i += share->step)
-			turn_queue(&dev.queues[i], how);
-		if (gap_tsc > 0) {
-			until = rte_rdtsc() + gap_tsc;
-			while (rte_rdtsc() < until)
-				rte_pause();
-		}
+			busy |= turn_queue(&dev.queues[i], how);
+		if (!busy && gap_tsc > 0)
+			rest();
 		if (share->reports && (++turn & 0xffff) == 0 && !report_tick())
 			perf_quit = true;
 	}

@@ -27,7 +27,8 @@ import time
 PROMPT = "testpmd> "
 COMMAND_TIMEOUT_S = 15
 QUIT_TIMEOUT_S = 8
-LOCK_TIMEOUT_S = 5
+LOCK_ALONE_S = 4
+LOCK_SHARED_S = 90
 STEAL_MAX = 0.01
 WAIT_MAX = 0.06
 MULTI_SEGS = "0x8000"
@@ -389,8 +390,9 @@ class Window:
 
 
 class quiet:
-    """Hold a lock file, so that others who know of it keep still meanwhile. One who
-    never lets go does not stop the measurement: disturbed windows are found anyway."""
+    """Hold a lock file, so that others who know of it keep still meanwhile. When sharers
+    never let go, share it with them: other measurements are kept out at least, and
+    windows that the rest disturbs are found anyway."""
 
     def __init__(self, path):
         self.path = path
@@ -399,18 +401,20 @@ class quiet:
     def __enter__(self):
         if self.path is not None:
             self.file = open(self.path, "a", encoding="ascii")
-            until = time.monotonic() + LOCK_TIMEOUT_S
-            while not self.lock() and time.monotonic() < until:
-                time.sleep(0.02)
+            if not self.acquire(fcntl.LOCK_EX, LOCK_ALONE_S):
+                self.acquire(fcntl.LOCK_SH, LOCK_SHARED_S)
         return self
 
-    def lock(self):
-        """Whether the lock is ours."""
-        try:
-            fcntl.flock(self.file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return True
-        except BlockingIOError:
-            return False
+    def acquire(self, kind, timeout_s):
+        """Whether the lock became ours in time."""
+        until = time.monotonic() + timeout_s
+        while time.monotonic() < until:
+            try:
+                fcntl.flock(self.file, kind | fcntl.LOCK_NB)
+                return True
+            except BlockingIOError:
+                time.sleep(0.02)
+        return False
 
     def __exit__(self, *unused):
         if self.file is not None:
