@@ -3,6 +3,7 @@
  */
 #include <dirent.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <rte_malloc.h>
@@ -281,13 +282,22 @@ fix_receive(struct fix *fix, uint16_t pair, void *frame, uint32_t size_bytes,
 	return (int)len;
 }
 
+static uint64_t
+now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
+}
+
 bool
 fix_wait(const uint32_t *counter, uint32_t value, uint32_t timeout_ms)
 {
-	uint32_t steps = timeout_ms * 1000 / WAIT_STEP_US;
+	uint64_t end_ms = now_ms() + timeout_ms;
 
 	while (__atomic_load_n(counter, __ATOMIC_SEQ_CST) < value) {
-		if (steps-- == 0)
+		if (now_ms() > end_ms)
 			return false;
 		usleep(WAIT_STEP_US);
 	}

@@ -49,6 +49,26 @@ is_net(const struct vhost_user *vu)
 	return vu->conf.device_id == VIREO_NET_DEVICE_ID;
 }
 
+/*
+ * A back end that locks its memory touches every page of ours when it maps it: that takes
+ * seconds for gigabytes.
+ */
+static uint32_t
+wait_ms(const struct vhost_user *vu, uint32_t request)
+{
+	if (request == VHOST_USER_REQ_SET_MEM_TABLE || request == VHOST_USER_REQ_ADD_MEM_REG)
+		return vu->conf.timeout_ms * VHOST_USER_MEM_PATIENCE;
+	return vu->conf.timeout_ms;
+}
+
+static int
+report_failure(struct vhost_user *vu, uint32_t request, int err)
+{
+	LOG(ERR, "%s: %s%s", vhost_user_request_str(request), strerror(-err),
+	    err == -ETIMEDOUT ? " while waiting for the peer's answer" : "");
+	return vhost_user_break(vu, err);
+}
+
 int
 vhost_user_call(struct vhost_user *vu, struct vhost_user_msg *msg, uint32_t reply_bytes,
 		uint32_t reply_fds)
@@ -60,46 +80,89 @@ vhost_user_call(struct vhost_user *vu, struct vhost_user_msg *msg, uint32_t repl
 		return -ENOTCONN;
 	msg->hdr.flags |= VHOST_USER_FLAG_VERSION;
 	ret = vhost_user_msg_call(vu->conn_fd, msg, reply_bytes, reply_fds, vu->conf.timeout_ms);
-	if (ret == 0)
-		return 0;
-	LOG(ERR, "%s: %s%s", vhost_user_request_str(request), strerror(-ret),
-	    ret == -ETIMEDOUT ? " while waiting for the peer's answer" : "");
-	return vhost_user_break(vu, ret);
+	return ret < 0 ? report_failure(vu, request, ret) : 0;
 }
 
-/* For a peer without REPLY_ACK: messages are done in order, so this reply comes after. */
+/*
+ * For a peer without REPLY_ACK: messages are done in order, so the reply to this one comes
+ * after the given request is done.
+ */
 static int
-fence(struct vhost_user *vu)
+fence(struct vhost_user *vu, uint32_t request)
 {
-	struct vhost_user_msg msg = { .hdr.request = VHOST_USER_REQ_GET_FEATURES };
+	struct vhost_user_msg msg = { .hdr = { .request = VHOST_USER_REQ_GET_FEATURES,
+					       .flags = VHOST_USER_FLAG_VERSION } };
+	int ret;
 
-	return vhost_user_call(vu, &msg, sizeof(uint64_t), 0);
+	if (vu->broken)
+		return -ENOTCONN;
+	ret = vhost_user_msg_call(vu->conn_fd, &msg, sizeof(uint64_t), 0, wait_ms(vu, request));
+	return ret < 0 ? report_failure(vu, request, ret) : 0;
+}
+
+int
+vhost_user_post(struct vhost_user *vu, struct vhost_user_msg *msg)
+{
+	int ret;
+
+	if (vu->conn_fd < 0 || vu->broken)
+		return -ENOTCONN;
+	msg->hdr.flags |= VHOST_USER_FLAG_VERSION;
+	if (has_protocol(vu, VHOST_USER_PROTOCOL_REPLY_ACK))
+		msg->hdr.flags |= VHOST_USER_FLAG_NEED_REPLY;
+	ret = vhost_user_msg_send(vu->conn_fd, msg, vu->conf.timeout_ms);
+	if (ret < 0) {
+		LOG(ERR, "cannot send %s: %s", vhost_user_request_str(msg->hdr.request),
+		    strerror(-ret));
+		return vhost_user_break(vu, ret);
+	}
+	vu->posted[vu->nb_posted++] = msg->hdr.request;
+	return 0;
+}
+
+/* The acknowledgement of one request. */
+static int
+take_ack(struct vhost_user *vu, uint32_t request)
+{
+	struct vhost_user_msg msg;
+	int ret;
+
+	if (vu->broken)
+		return -ENOTCONN;
+	ret = vhost_user_msg_reply(vu->conn_fd, &msg, request, sizeof(msg.payload.u64), 0,
+				   wait_ms(vu, request));
+	if (ret < 0)
+		return report_failure(vu, request, ret);
+	if (msg.payload.u64 == 0)
+		return 0;
+	LOG(ERR, "the peer refused %s", vhost_user_request_str(request));
+	return -EIO;
+}
+
+int
+vhost_user_collect(struct vhost_user *vu)
+{
+	uint32_t i, nb = vu->nb_posted;
+	int ret = 0, err = 0;
+
+	vu->nb_posted = 0;
+	if (!has_protocol(vu, VHOST_USER_PROTOCOL_REPLY_ACK))
+		return nb > 0 ? fence(vu, vu->posted[nb - 1]) : 0;
+	/* All of them, whatever the first says: the next reply must be to the next request. */
+	for (i = 0; i < nb; i++) {
+		ret = take_ack(vu, vu->posted[i]);
+		if (err == 0)
+			err = ret;
+	}
+	return err;
 }
 
 int
 vhost_user_tell(struct vhost_user *vu, struct vhost_user_msg *msg)
 {
-	uint32_t request = msg->hdr.request;
-	int ret;
+	int ret = vhost_user_post(vu, msg);
 
-	if (has_protocol(vu, VHOST_USER_PROTOCOL_REPLY_ACK)) {
-		msg->hdr.flags |= VHOST_USER_FLAG_NEED_REPLY;
-		ret = vhost_user_call(vu, msg, sizeof(uint64_t), 0);
-		if (ret == 0 && msg->payload.u64 != 0) {
-			LOG(ERR, "the peer refused %s", vhost_user_request_str(request));
-			return -EIO;
-		}
-		return ret;
-	}
-	if (vu->conn_fd < 0 || vu->broken)
-		return -ENOTCONN;
-	msg->hdr.flags |= VHOST_USER_FLAG_VERSION;
-	ret = vhost_user_msg_send(vu->conn_fd, msg, vu->conf.timeout_ms);
-	if (ret < 0) {
-		LOG(ERR, "cannot send %s: %s", vhost_user_request_str(request), strerror(-ret));
-		return vhost_user_break(vu, ret);
-	}
-	return fence(vu);
+	return ret < 0 ? ret : vhost_user_collect(vu);
 }
 
 int
@@ -428,7 +491,7 @@ mem_set(struct transport *t, const void *gone, size_t gone_bytes)
 /* --- Queues ----------------------------------------------------------------- */
 
 static int
-tell_state(struct vhost_user *vu, uint32_t request, uint16_t idx, uint32_t num)
+post_state(struct vhost_user *vu, uint32_t request, uint16_t idx, uint32_t num)
 {
 	struct vhost_user_msg msg = {
 		.hdr = { .request = request, .size_bytes = sizeof(msg.payload.state) },
@@ -439,7 +502,7 @@ tell_state(struct vhost_user *vu, uint32_t request, uint16_t idx, uint32_t num)
 }
 
 static int
-tell_fd(struct vhost_user *vu, uint32_t request, uint16_t idx, int fd)
+post_fd(struct vhost_user *vu, uint32_t request, uint16_t idx, int fd)
 {
 	struct vhost_user_msg msg = {
 		.hdr = { .request = request, .size_bytes = sizeof(msg.payload.u64) },
@@ -448,11 +511,11 @@ tell_fd(struct vhost_user *vu, uint32_t request, uint16_t idx, int fd)
 		.nb_fds = fd < 0 ? 0 : 1,
 	};
 
-	return vhost_user_tell(vu, &msg);
+	return vhost_user_post(vu, &msg);
 }
 
 static int
-tell_addr(struct vhost_user *vu, const struct transport_queue *q)
+post_addr(struct vhost_user *vu, const struct transport_queue *q)
 {
 	struct vhost_user_msg msg = {
 		.hdr = {.request = VHOST_USER_REQ_SET_VRING_ADDR,
@@ -465,7 +528,7 @@ tell_addr(struct vhost_user *vu, const struct transport_queue *q)
 		},
 	};
 
-	return vhost_user_tell(vu, &msg);
+	return vhost_user_post(vu, &msg);
 }
 
 /*
@@ -505,22 +568,25 @@ static int
 queue_set(struct transport *t, const struct transport_queue *q)
 {
 	struct vhost_user *vu = container_of(t, struct vhost_user, t);
-	int ret = 0;
+	int ret = 0, ack;
 
 	if (q->idx >= VHOST_USER_QUEUES_MAX)
 		return -EINVAL;
 	if (vu->inflight_fd < 0 && has_protocol(vu, VHOST_USER_PROTOCOL_INFLIGHT_SHMFD))
 		ret = set_inflight(vu, q->size);
 	if (ret == 0)
-		ret = tell_state(vu, VHOST_USER_REQ_SET_VRING_NUM, q->idx, q->size);
+		ret = post_state(vu, VHOST_USER_REQ_SET_VRING_NUM, q->idx, q->size);
 	if (ret == 0)
-		ret = tell_state(vu, VHOST_USER_REQ_SET_VRING_BASE, q->idx, q->avail_base);
+		ret = post_state(vu, VHOST_USER_REQ_SET_VRING_BASE, q->idx, q->avail_base);
 	if (ret == 0)
-		ret = tell_addr(vu, q);
+		ret = post_addr(vu, q);
 	if (ret == 0)
-		ret = tell_fd(vu, VHOST_USER_REQ_SET_VRING_CALL, q->idx, q->call_fd);
+		ret = post_fd(vu, VHOST_USER_REQ_SET_VRING_CALL, q->idx, q->call_fd);
 	if (ret == 0)
-		ret = tell_fd(vu, VHOST_USER_REQ_SET_VRING_KICK, q->idx, q->kick_fd);
+		ret = post_fd(vu, VHOST_USER_REQ_SET_VRING_KICK, q->idx, q->kick_fd);
+	ack = vhost_user_collect(vu);
+	if (ret == 0)
+		ret = ack;
 	if (ret < 0)
 		return ret;
 	vu->queues[q->idx].set = true;
@@ -542,7 +608,9 @@ apply_enable(struct vhost_user *vu, uint16_t idx)
 		return 0;
 	if ((vu->offered & VIREO_F_VHOST_USER_PROTOCOL) == 0)
 		return -ENOTSUP;
-	ret = tell_state(vu, VHOST_USER_REQ_SET_VRING_ENABLE, idx, run);
+	ret = post_state(vu, VHOST_USER_REQ_SET_VRING_ENABLE, idx, run);
+	if (ret == 0)
+		ret = vhost_user_collect(vu);
 	if (ret == 0)
 		q->running = run;
 	return ret;

@@ -28,6 +28,12 @@
 #define VHOST_USER_RETRY_MS 100
 #define VHOST_USER_RETRY_MAX_MS 1600
 
+/* How many times the usual bound a back end has to map memory. */
+#define VHOST_USER_MEM_PATIENCE 10
+
+/* Requests that may be under way at once. */
+#define VHOST_USER_POSTED_MAX 8
+
 /* vhost-user numbers queues with 8 bits. */
 #define VHOST_USER_QUEUES_MAX 256
 
@@ -64,6 +70,8 @@ struct vhost_user {
 	uint8_t status; /* kept here for a peer without STATUS */
 	int inflight_fd;
 	uint16_t nb_pairs; /* MQ_VQ_PAIRS_SET; 0: not limited */
+	uint32_t posted[VHOST_USER_POSTED_MAX]; /* requests whose acknowledgement is due */
+	uint32_t nb_posted;
 	struct vhost_user_queue queues[VHOST_USER_QUEUES_MAX];
 };
 
@@ -94,7 +102,15 @@ int vhost_user_call(struct vhost_user *vu, struct vhost_user_msg *msg, uint32_t 
  */
 int vhost_user_tell(struct vhost_user *vu, struct vhost_user_msg *msg);
 
-/** The same for a message whose payload is one u64; and one whose reply is one u64. */
+/**
+ * The same in two halves, so that several requests cost one round trip: send up to
+ * VHOST_USER_POSTED_MAX of them, then wait for all. No other call may come between.
+ * @return as vhost_user_tell(); collect also when an earlier post failed.
+ */
+int vhost_user_post(struct vhost_user *vu, struct vhost_user_msg *msg);
+int vhost_user_collect(struct vhost_user *vu);
+
+/** vhost_user_tell() for a message whose payload is one u64; and one whose reply is one u64. */
 int vhost_user_tell_u64(struct vhost_user *vu, uint32_t request, uint64_t value);
 int vhost_user_get_u64(struct vhost_user *vu, uint32_t request, uint64_t *value);
 

@@ -74,6 +74,7 @@ drop_peer(struct vhost_user *vu)
 	vu->nb_peer_queues = 0;
 	vu->status = 0;
 	vu->nb_pairs = 0;
+	vu->nb_posted = 0;
 	vu->mem_sent = false;
 	shared_mem_clear(&vu->mem);
 	memset(vu->queues, 0, sizeof(vu->queues));

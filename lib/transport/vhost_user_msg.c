@@ -239,16 +239,11 @@ close_fds:
 }
 
 int
-vhost_user_msg_call(int sock, struct vhost_user_msg *msg, uint32_t reply_bytes, uint32_t reply_fds,
-		    uint32_t timeout_ms)
+vhost_user_msg_reply(int sock, struct vhost_user_msg *msg, uint32_t request, uint32_t reply_bytes,
+		     uint32_t reply_fds, uint32_t timeout_ms)
 {
-	uint32_t request = msg->hdr.request;
-	int ret;
+	int ret = vhost_user_msg_recv(sock, msg, timeout_ms);
 
-	ret = vhost_user_msg_send(sock, msg, timeout_ms);
-	if (ret < 0)
-		return ret;
-	ret = vhost_user_msg_recv(sock, msg, timeout_ms);
 	if (ret < 0)
 		return ret;
 	if (msg->hdr.request == request && (msg->hdr.flags & VHOST_USER_FLAG_REPLY) != 0 &&
@@ -263,4 +258,17 @@ vhost_user_msg_call(int sock, struct vhost_user_msg *msg, uint32_t reply_bytes, 
 	    reply_bytes == UINT32_MAX ? -1 : (int)reply_bytes, reply_fds);
 	vhost_user_msg_close_fds(msg);
 	return -EPROTO;
+}
+
+int
+vhost_user_msg_call(int sock, struct vhost_user_msg *msg, uint32_t reply_bytes, uint32_t reply_fds,
+		    uint32_t timeout_ms)
+{
+	uint32_t request = msg->hdr.request;
+	int ret;
+
+	ret = vhost_user_msg_send(sock, msg, timeout_ms);
+	if (ret < 0)
+		return ret;
+	return vhost_user_msg_reply(sock, msg, request, reply_bytes, reply_fds, timeout_ms);
 }

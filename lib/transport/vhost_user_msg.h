@@ -52,12 +52,16 @@ int vhost_user_msg_send(int sock, const struct vhost_user_msg *msg, uint32_t tim
 int vhost_user_msg_recv(int sock, struct vhost_user_msg *msg, uint32_t timeout_ms);
 
 /**
- * Send a request and receive its reply into the same message.
+ * Receive the reply to a request that was sent before.
  *
  * @param reply_bytes size that the reply must have; UINT32_MAX: any.
  * @param reply_fds how many descriptors the reply must carry.
- * @return 0, -EPROTO when the reply is not one to this request, else as send and recv.
+ * @return 0, -EPROTO when the reply is not one to this request, else as recv.
  */
+int vhost_user_msg_reply(int sock, struct vhost_user_msg *msg, uint32_t request,
+			 uint32_t reply_bytes, uint32_t reply_fds, uint32_t timeout_ms);
+
+/** Send a request and receive its reply, as above, into the same message. */
 int vhost_user_msg_call(int sock, struct vhost_user_msg *msg, uint32_t reply_bytes,
 			uint32_t reply_fds, uint32_t timeout_ms);
 
