@@ -457,7 +457,7 @@ test_ethdev_silent_control_queue_times_out(void)
 	vireo_loopback_fault(fixture.lb, UINT16_MAX, VIREO_LOOPBACK_FAULT_SILENT);
 	start_tsc = rte_get_tsc_cycles();
 	TEST_ASSERT_EQUAL(rte_eth_promiscuous_enable(fixture.port_id), -ETIMEDOUT);
-	TEST_ASSERT(rte_get_tsc_cycles() - start_tsc < 4 * rte_get_tsc_hz());
+	TEST_ASSERT(rte_get_tsc_cycles() - start_tsc < 8 * rte_get_tsc_hz());
 	TEST_ASSERT_EQUAL(net_fixture_round(&fixture, 0, 100, 64), 100, "data goes on");
 	return TEST_SUCCESS;
 }

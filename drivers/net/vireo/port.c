@@ -13,8 +13,11 @@
 
 /* How often the interrupt thread looks for queues that the other side broke. */
 #define TICK_US 100000
-/* Bound of every wait for the device. */
-#define DEVICE_TIMEOUT_MS 2000
+/*
+ * Bound of every wait for the device. A back end whose control thread shares its core with a
+ * polling one, and waits for that one's spinlock, has been seen to take two seconds.
+ */
+#define DEVICE_TIMEOUT_MS 5000
 
 /* --- link ------------------------------------------------------------------- */
 
