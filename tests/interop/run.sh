@@ -8,7 +8,7 @@
 set -u -o pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
-all="net_errors net_bytes net_matrix net_offload net_hotplug net_multiprocess net_l2fwd net_ovs
+all="net_errors net_bytes net_matrix net_ethdev net_offload net_hotplug net_multiprocess net_l2fwd net_ovs
 	net_reconnect"
 # The ones that have something to add for --full.
 takes_full=" net_matrix net_reconnect "
