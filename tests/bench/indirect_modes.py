@@ -54,7 +54,7 @@ def run():
     if opts.list:
         print("\n".join(case[0] for case in chosen))
         return 0
-    config = benchlib.Config(opts.build, opts.lock, opts.verbose)
+    config = benchlib.make_config(opts)
     print("# far end %s, %s, %d pairs of %.1f s" % (opts.peer, config.memory_text(), opts.pairs,
                                                   opts.window), file=sys.stderr)
     records = []

@@ -131,7 +131,7 @@ def run():
     if opts.list:
         print("\n".join(case[0] for case in chosen))
         return 0
-    config = benchlib.Config(opts.build, opts.lock, opts.verbose)
+    config = benchlib.make_config(opts)
     config.hugepages = False
     records = []
     for case in chosen:
