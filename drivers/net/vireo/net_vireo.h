@@ -121,6 +121,7 @@ struct net_txq {
 	uint16_t queue_id;
 	uint32_t offloads;
 	uint16_t free_thresh; /* reclaim when fewer slots than this are free */
+	uint16_t direct_max; /* chains up to this long go direct while there is room */
 	uint8_t indirect; /* enum net_indirect, never AUTO once set up */
 	uint8_t deferred;
 	uint8_t started;

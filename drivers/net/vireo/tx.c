@@ -63,32 +63,51 @@ net_tx_ext_free(void *table, void *arg)
 	allocating = NULL;
 }
 
+/* mbufs of one pool on their way back to it. */
+struct free_batch {
+	struct rte_mempool *pool;
+	uint32_t nb;
+	void *mbufs[NET_TX_FREE];
+};
+
+static void
+batch_flush(struct free_batch *b)
+{
+	if (b->nb != 0)
+		rte_mempool_put_bulk(b->pool, b->mbufs, b->nb);
+	b->nb = 0;
+}
+
+vireo_inline void
+batch_add(struct free_batch *b, struct rte_mbuf *seg)
+{
+	seg = rte_pktmbuf_prefree_seg(seg);
+	if (unlikely(seg == NULL))
+		return;
+	if (unlikely(seg->pool != b->pool || b->nb == NET_TX_FREE)) {
+		batch_flush(b);
+		b->pool = seg->pool;
+	}
+	b->mbufs[b->nb++] = seg;
+}
+
 static void
 free_mixed(struct rte_mbuf **mbufs, uint16_t nb)
 {
-	struct rte_mempool *pool = NULL;
-	uint16_t i, n = 0;
+	struct free_batch b = {.nb = 0};
+	uint16_t i;
 
-	/* In place: the ones to put back gather at the front, pool by pool. */
 	for (i = 0; i < nb; i++) {
-		struct rte_mbuf *m = mbufs[i];
+		struct rte_mbuf *seg = mbufs[i];
 
-		if (unlikely(m->nb_segs != 1)) {
-			rte_pktmbuf_free(m);
-			continue;
-		}
-		m = rte_pktmbuf_prefree_seg(m);
-		if (unlikely(m == NULL))
-			continue;
-		if (unlikely(m->pool != pool) && n != 0) {
-			rte_mempool_put_bulk(pool, (void **)mbufs, n);
-			n = 0;
-		}
-		pool = m->pool;
-		mbufs[n++] = m;
+		do {
+			struct rte_mbuf *next = seg->next;
+
+			batch_add(&b, seg);
+			seg = next;
+		} while (seg != NULL);
 	}
-	if (n != 0)
-		rte_mempool_put_bulk(pool, (void **)mbufs, n);
+	batch_flush(&b);
 }
 
 void

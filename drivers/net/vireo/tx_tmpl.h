@@ -19,6 +19,7 @@
 #include "rxtx.h"
 
 #define NET_TX_FREE 64 /* mbufs given back in one go */
+#define NET_TX_RECLAIM_MIN 32 /* packets that a burst takes back when it must */
 
 /* refcnt 1 and nb_segs 1, the two halves behind data_off in the rearm word. */
 #define NET_TX_PLAIN_WORD 0x00010001u
@@ -216,7 +217,8 @@ tx_multi(struct net_txq *txq, struct vq_post *c, struct rte_mbuf *m, const uint3
 			     txq->hdr_bytes, f);
 	else
 		tx_hdr_apart(txq, c, m, &p, f);
-	if (p.nb_desc > 1 && txq->indirect != NET_INDIRECT_OFF && tx_indirect(txq, c, m, &p, f))
+	if ((p.nb_desc > txq->direct_max || p.nb_desc > vq_post_room(q, c)) && p.nb_desc > 1 &&
+	    txq->indirect != NET_INDIRECT_OFF && tx_indirect(txq, c, m, &p, f))
 		return 1;
 	if (p.nb_desc > vq_post_room(q, c)) {
 		if (p.nb_desc <= q->limit)
@@ -254,19 +256,32 @@ tx_one(struct net_txq *txq, struct vq_post *c, struct rte_mbuf *m, uint16_t hdr_
 	return 1;
 }
 
+/*
+ * Take back about as many packets as are about to be posted, and only when slots run short:
+ * what is taken back then was used long ago, so its lines are quiet; and the mempool's cache
+ * sees as many mbufs come as go, instead of a thousand at once that spill into the common
+ * pool and come back cold. A burst of 0 takes back all there is.
+ */
+vireo_inline void
+tx_make_room(struct net_txq *txq, uint16_t nb_pkts, const uint32_t f)
+{
+	struct vq_drv *q = &txq->vq;
+
+	if (unlikely(nb_pkts == 0))
+		tx_reclaim(txq, UINT32_MAX, f);
+	else if (q->nb_free < txq->free_thresh || q->nb_free < nb_pkts)
+		tx_reclaim(txq, RTE_MAX(nb_pkts, (uint16_t)NET_TX_RECLAIM_MIN), f);
+}
+
 vireo_inline uint16_t
 tx_burst(struct net_txq *txq, struct rte_mbuf **pkts, uint16_t nb_pkts, const uint32_t f)
 {
 	uint16_t nb_tx = 0, hdr_bytes = txq->hdr_bytes;
 	struct vq_drv *q = &txq->vq;
 	uint64_t bytes = 0, dropped = 0;
-	bool reclaimed = false;
 	struct vq_post c;
 
-	if (q->nb_free < txq->free_thresh || q->nb_free < nb_pkts || nb_pkts == 0) {
-		tx_reclaim(txq, UINT32_MAX, f);
-		reclaimed = true;
-	}
+	tx_make_room(txq, nb_pkts, f);
 	if (unlikely(q->broken))
 		return 0;
 	if (unlikely(txq->mac_stats))
@@ -284,12 +299,10 @@ tx_burst(struct net_txq *txq, struct rte_mbuf **pkts, uint16_t nb_pkts, const ui
 				continue;
 			}
 			/* A chain may want more slots than the threshold keeps free. */
-			if (reclaimed)
-				break;
-			reclaimed = true;
 			vq_post_end(q, &c, f | (q->flags & NET_RUNTIME_FLAGS));
-			tx_reclaim(txq, UINT32_MAX, f);
 			vq_post_begin(q, &c);
+			if (tx_reclaim(txq, NET_TX_RECLAIM_MIN, f) == 0)
+				break;
 			nb_tx--;
 			continue;
 		}
