@@ -19,9 +19,9 @@
 #define FIX_PAIRS_MAX 4
 #define FIX_QUEUES_MAX (2 * FIX_PAIRS_MAX)
 /* Long enough for a machine that is busy with other things. */
-#define FIX_TIMEOUT_MS 2000
+#define FIX_TIMEOUT_MS 10000
 /* How long a test waits for what must happen. */
-#define WAIT_MS 5000
+#define WAIT_MS 15000
 
 struct fix_queue {
 	struct vq_drv vq;

@@ -21,6 +21,7 @@
 static struct vireo_loopback *lb;
 static struct vireo_loopback_state state;
 static struct fix fix;
+static uint32_t timeout_ms;
 static uint8_t frame[JUMBO_BYTES];
 static uint8_t got[JUMBO_BYTES];
 
@@ -28,6 +29,7 @@ static int
 setup(void)
 {
 	lb = NULL;
+	timeout_ms = FIX_TIMEOUT_MS;
 	memset(&fix, 0, sizeof(fix));
 	return 0;
 }
@@ -55,6 +57,7 @@ join(const struct vireo_loopback_conf *conf, uint64_t features, uint64_t addr_of
 	TEST_ASSERT_SUCCESS(vireo_loopback_create(conf, &lb));
 	fix_conf(&dev_conf, VIREO_DEV_LOOPBACK, NAME);
 	dev_conf.wanted = features | VIREO_F_VERSION_1;
+	dev_conf.timeout_ms = timeout_ms;
 	dev_conf.nb_queues_max = 2 * FIX_PAIRS_MAX;
 	TEST_ASSERT_SUCCESS(fix_create(&fix, &dev_conf));
 	fix.addr_offset = addr_offset;
@@ -466,6 +469,7 @@ test_control_queue_faults_are_bounded(void)
 	struct vireo_loopback_conf conf = device_conf(VIREO_LOOPBACK_REFLECT, 1);
 	struct vireo_dev_info info;
 
+	timeout_ms = 1000;
 	TEST_ASSERT_SUCCESS(join(&conf, VIREO_NET_F_CTRL_VQ | VIREO_NET_F_CTRL_RX, 0));
 	vireo_loopback_fault(lb, UINT16_MAX, VIREO_LOOPBACK_FAULT_REFUSE);
 	TEST_ASSERT_EQUAL(ctrl(VIREO_NET_CTRL_RX, 0, "\1", 1), -EIO);

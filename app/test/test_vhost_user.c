@@ -331,7 +331,8 @@ meet_fault(enum fake_fault fault, uint32_t request, uint64_t protocol)
 	fix_destroy(&fix);
 	fake_stop(fb);
 	fb = NULL;
-	TEST_ASSERT_EQUAL(fix_nb_fds(), nb_fds, "request %u fault %d", request, fault);
+	/* EAL may have had one more for a moment when the count began. */
+	TEST_ASSERT(fix_nb_fds() <= nb_fds, "request %u fault %d", request, fault);
 	return ret;
 }
 
