@@ -16,7 +16,7 @@
 
 RTE_LOG_REGISTER(dev_logtype, lib.vireo.dev, NOTICE);
 
-#define DEFAULT_TIMEOUT_MS 2000
+#define DEFAULT_TIMEOUT_MS 5000
 #define CONFIG_READ_TRIES 8
 #define MEM_EVENT_NAME "vireo_dev"
 

@@ -39,7 +39,7 @@ struct vireo_dev_conf {
 	const char *path;
 	bool server; /* vhost-user: listen instead of connect */
 	uint16_t device_id; /* VIREO_NET_DEVICE_ID, ... */
-	uint32_t timeout_ms; /* bound of a wait; 0: 2000; 10 times that for mapping memory */
+	uint32_t timeout_ms; /* bound of a wait; 0: 5000; 10 times that for mapping memory */
 	uint64_t wanted; /* features the driver can use */
 	uint64_t required; /* features without which it is refused */
 	uint16_t nb_queues_max; /* queues the driver may use */
