@@ -59,6 +59,7 @@ class Config:
         self.lock = lock
         self.verbose = verbose
         self.max_wait = max_wait
+        self.timed = True  # False: what is measured is not time
         self.testpmd = shutil.which("dpdk-testpmd")
         if self.testpmd is None:
             raise BenchError("dpdk-testpmd is not in PATH: run scripts/setup.sh")
@@ -100,7 +101,7 @@ class Config:
         """EAL's memory arguments."""
         if self.hugepages:
             return ["--in-memory", "--single-file-segments", "-m", str(megabytes)]
-        return ["--no-huge", "-m", str(megabytes)]
+        return ["--no-huge", "--no-shconf", "-m", str(megabytes)]
 
     def memory_text(self):
         """Which memory that is, for the reader."""
@@ -117,10 +118,12 @@ def free_hugepages_mb():
     return values.get("HugePages_Free", 0) * values.get("Hugepagesize", 0) // 1024
 
 
-def prepare_child():
-    """In the child, before exec: end when this program ends, however it does, and run
-    before whatever else this machine does, where that is allowed."""
+def prepare_child(first):
+    """In the child, before exec: end when this program ends, however it does; and run
+    first, before whatever else this machine does, where that is allowed."""
     LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if not first:
+        return
     try:
         os.setpriority(os.PRIO_PROCESS, 0, -20)
     except PermissionError:
@@ -130,7 +133,7 @@ def prepare_child():
 class Child:
     """A process of ours on a pseudo-terminal, ended with us whatever happens."""
 
-    def __init__(self, args, env=None):
+    def __init__(self, config, args, env=None):
         self.args = args
         self.output = ""
         self.master, slave = pty.openpty()
@@ -140,7 +143,7 @@ class Child:
         termios.tcsetattr(slave, termios.TCSANOW, attrs)
         self.process = subprocess.Popen(args, stdin=slave, stdout=slave, stderr=slave, env=env,
                                         start_new_session=True, close_fds=True,
-                                        preexec_fn=prepare_child)
+                                        preexec_fn=lambda: prepare_child(config.timed))
         os.close(slave)
         atexit.register(self.kill)
 
@@ -224,9 +227,9 @@ class Testpmd(Child):
         args += config.memory_args(256) + list(eal) + ["--vdev", vdev, "--", "-i"]
         args += ["--nb-cores=1", "--total-num-mbufs=32768", "--txd=1024", "--rxd=1024"]
         args += list(options)
-        super().__init__(args, env)
-        # A wrapper (valgrind) makes everything slower.
-        self.timeout_s = COMMAND_TIMEOUT_S * (8 if wrapper else 1)
+        super().__init__(config, args, env)
+        # Without priority, and under valgrind, everything is slower.
+        self.timeout_s = COMMAND_TIMEOUT_S * (1 if config.timed else 8)
         self.wait_for(PROMPT, self.timeout_s)
 
     def command(self, text):
@@ -272,12 +275,12 @@ class NullDevice(Child):
 
     def __init__(self, config, socket_path, mode, options=()):
         # It has no packets of its own: little memory does.
-        memory = (["--in-memory", "-m", "32"] if config.hugepages else ["--no-huge", "-m", "64"])
+        memory = (["--in-memory", "-m", "32"] if config.hugepages else ["--no-huge", "--no-shconf", "-m", "64"])
         args = [config.perf(), "--no-pci", "--no-telemetry",
                 "--file-prefix=" + config.next_name("null"),
                 "--lcores", "0@%d" % config.far_cpu] + memory
         args += ["--", "netdev", "--socket-path", socket_path, "--mode", mode] + list(options)
-        super().__init__(args)
+        super().__init__(config, args)
         self.wait_for("listening on", COMMAND_TIMEOUT_S)
 
 

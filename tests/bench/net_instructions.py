@@ -133,6 +133,7 @@ def run():
         return 0
     config = benchlib.make_config(opts)
     config.hugepages = False
+    config.timed = False
     records = []
     for case in chosen:
         stock, vireo = count_stock(config, opts, case), count_vireo(config, opts, case)
