@@ -19,6 +19,7 @@ done
 "$top/scripts/setup.sh"
 
 failed=
+# shellcheck disable=SC2048 # a list of words
 for part in ${*:-$parts}; do
 	echo
 	VIREO_BUILD=$top/build timeout -k 5 300 "$python" "$top/scripts/demo_$part.py" ||

@@ -26,7 +26,7 @@ shared_mem_append(struct shared_mem *m, const struct shared_range *r)
 	struct shared_range *ranges;
 	uint32_t room;
 
-	if (m->nb == m->room) {
+	if (m->ranges == NULL || m->nb == m->room) {
 		room = m->room == 0 ? 16 : m->room * 2;
 		ranges = realloc(m->ranges, room * sizeof(*ranges));
 		if (ranges == NULL)

@@ -39,7 +39,7 @@ log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 
 run_one() {
-	local name=$1 argument= status=0 sum p f s
+	local name=$1 argument='' status=0 sum p f s
 	[[ $takes_full != *" $name "* ]] || argument=$full
 	# shellcheck disable=SC2086 # nothing when empty
 	timeout -k 10 $limit "$here/$name.sh" $argument </dev/null 2>&1 | tee "$log" |
