@@ -94,12 +94,17 @@ batch_add(struct free_batch *b, struct rte_mbuf *seg)
 static void
 free_mixed(struct rte_mbuf **mbufs, uint16_t nb)
 {
-	struct free_batch b = {.nb = 0};
+	struct free_batch b = { .nb = 0 };
 	uint16_t i;
 
 	for (i = 0; i < nb; i++) {
 		struct rte_mbuf *seg = mbufs[i];
 
+		/* It went out a ring's length ago; both of its lines are needed. */
+		if (i + 2 < nb) {
+			rte_prefetch0(mbufs[i + 2]);
+			rte_prefetch0(&mbufs[i + 2]->next);
+		}
 		do {
 			struct rte_mbuf *next = seg->next;
 

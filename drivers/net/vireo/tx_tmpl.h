@@ -21,8 +21,9 @@
 #define NET_TX_FREE 64 /* mbufs given back in one go */
 #define NET_TX_RECLAIM_MIN 32 /* packets that a burst takes back when it must */
 
-/* refcnt 1 and nb_segs 1, the two halves behind data_off in the rearm word. */
-#define NET_TX_PLAIN_WORD 0x00010001u
+/* refcnt 1 and nb_segs 1 in the word that begins with data_off and ends with the port. */
+#define NET_TX_PLAIN_MASK 0x0000ffffffff0000u
+#define NET_TX_PLAIN_WORD 0x0000000100010000u
 
 VIREO_STATIC_ASSERT(offsetof(struct rte_mbuf, refcnt) == offsetof(struct rte_mbuf, data_off) + 2,
 		    "mbuf layout");
@@ -84,6 +85,14 @@ tx_reclaim(struct net_txq *txq, uint32_t max, const uint32_t f)
 	return n;
 }
 
+/* A header in two words; in the headroom it lies at any address. */
+struct tx_hdr_words {
+	uint64_t first;
+	uint32_t last;
+} __attribute__((packed, may_alias));
+
+VIREO_STATIC_ASSERT(sizeof(struct tx_hdr_words) == sizeof(struct net_hdr), "header in two words");
+
 /*
  * Write the header. Most are all zero and were before: looking is cheaper than writing, for
  * a write takes the line away from the device's core.
@@ -91,8 +100,7 @@ tx_reclaim(struct net_txq *txq, uint32_t max, const uint32_t f)
 vireo_inline void
 tx_hdr_write(struct rte_mbuf *m, void *to, uint16_t hdr_bytes, const uint32_t f)
 {
-	unaligned_uint64_t *a = to;
-	unaligned_uint32_t *b = RTE_PTR_ADD(to, sizeof(uint64_t));
+	struct tx_hdr_words *w = to;
 
 	if ((f & NET_F_OFFLOAD) &&
 	    (m->ol_flags & (RTE_MBUF_F_TX_L4_MASK | RTE_MBUF_F_TX_TCP_SEG)) != 0) {
@@ -101,10 +109,10 @@ tx_hdr_write(struct rte_mbuf *m, void *to, uint16_t hdr_bytes, const uint32_t f)
 		net_tx_hdr_fill(m, &hdr);
 		memcpy(to, &hdr, sizeof(hdr));
 	} else {
-		if (*a != 0)
-			*a = 0;
-		if (*b != 0)
-			*b = 0;
+		if (w->first != 0)
+			w->first = 0;
+		if (w->last != 0)
+			w->last = 0;
 	}
 	if (unlikely(hdr_bytes > sizeof(struct net_hdr)))
 		memset(RTE_PTR_ADD(to, sizeof(struct net_hdr)), 0,
@@ -240,12 +248,13 @@ vireo_inline int
 tx_one(struct net_txq *txq, struct vq_post *c, struct rte_mbuf *m, uint16_t hdr_bytes,
        const uint32_t f)
 {
-	const uint32_t *word = (const uint32_t *)(const void *)&m->refcnt;
+	uint64_t word = *(const uint64_t *)(const void *)&m->data_off;
 	void *hdr;
 
 	if (f & NET_F_OFFLOAD)
 		net_tx_ipv4_cksum(m);
-	if (unlikely(*word != NET_TX_PLAIN_WORD || !RTE_MBUF_DIRECT(m) || m->data_off < hdr_bytes))
+	if (unlikely((word & NET_TX_PLAIN_MASK) != NET_TX_PLAIN_WORD || !RTE_MBUF_DIRECT(m) ||
+		     m->data_off < hdr_bytes))
 		return tx_multi(txq, c, m, f);
 	if (unlikely(vq_post_room(&txq->vq, c) == 0))
 		return 0;
