@@ -87,6 +87,7 @@ rx_run(struct net_rxq *rxq, void **cookies, const uint32_t *lens, uint16_t nb,
        struct rte_mbuf **pkts, const uint32_t f)
 {
 	uint64_t rearm = rxq->rearm, bytes = 0;
+	struct net_size_run sizes = { 0 };
 	uint16_t hdr_bytes = rxq->hdr_bytes;
 	uint16_t i, nb_rx = 0;
 
@@ -106,9 +107,10 @@ rx_run(struct net_rxq *rxq, void **cookies, const uint32_t *lens, uint16_t nb,
 		if (unlikely(m == NULL))
 			continue;
 		bytes += m->pkt_len;
-		net_count_size(&rxq->stats, m->pkt_len);
+		net_size_run_add(&sizes, &rxq->stats, m->pkt_len);
 		pkts[nb_rx++] = m;
 	}
+	net_count_size(&rxq->stats, sizes.len, sizes.nb);
 	rxq->stats.packets += nb_rx;
 	rxq->stats.bytes += bytes;
 	return nb_rx;

@@ -23,7 +23,7 @@ vireo_cold void net_queue_kick(struct net_queue_local *local, struct vq_drv *q);
 void net_count_macs(struct net_counters *stats, struct rte_mbuf **pkts, uint16_t nb);
 
 vireo_inline void
-net_count_size(struct net_counters *stats, uint32_t len)
+net_count_size(struct net_counters *stats, uint32_t len, uint32_t nb)
 {
 	uint32_t bin;
 
@@ -36,7 +36,24 @@ net_count_size(struct net_counters *stats, uint32_t len)
 		bin = 0;
 	else
 		bin = len < 1519 ? 6 : 7;
-	stats->size_bins[bin]++;
+	stats->size_bins[bin] += nb;
+}
+
+/* Packets of one length behind each other are counted at once: most traffic comes so. */
+struct net_size_run {
+	uint32_t len;
+	uint32_t nb;
+};
+
+vireo_inline void
+net_size_run_add(struct net_size_run *run, struct net_counters *stats, uint32_t len)
+{
+	if (unlikely(len != run->len)) {
+		net_count_size(stats, run->len, run->nb);
+		run->len = len;
+		run->nb = 0;
+	}
+	run->nb++;
 }
 
 #endif /* NET_RXTX_H */

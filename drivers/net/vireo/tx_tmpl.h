@@ -288,6 +288,7 @@ tx_burst(struct net_txq *txq, struct rte_mbuf **pkts, uint16_t nb_pkts, const ui
 	uint16_t nb_tx = 0, hdr_bytes = txq->hdr_bytes;
 	struct vq_drv *q = &txq->vq;
 	uint64_t bytes = 0, dropped = 0;
+	struct net_size_run sizes = { 0 };
 	struct vq_post c;
 
 	tx_make_room(txq, nb_pkts, f);
@@ -316,9 +317,10 @@ tx_burst(struct net_txq *txq, struct rte_mbuf **pkts, uint16_t nb_pkts, const ui
 			continue;
 		}
 		bytes += len;
-		net_count_size(&txq->stats, len);
+		net_size_run_add(&sizes, &txq->stats, len);
 	}
 	vq_post_end(q, &c, f | (q->flags & NET_RUNTIME_FLAGS));
+	net_count_size(&txq->stats, sizes.len, sizes.nb);
 	txq->stats.packets += nb_tx - dropped;
 	txq->stats.bytes += bytes;
 	if (vq_kick_needed(q, f | (q->flags & NET_RUNTIME_FLAGS)))
