@@ -173,7 +173,7 @@ main(int argc, char **argv)
 		rte_exit(EXIT_FAILURE, "EAL: %s\n", rte_strerror(rte_errno));
 	seconds = parse_seconds(argc - ret, argv + ret);
 	if (seconds < 0)
-		rte_exit(EXIT_FAILURE, "usage: l2fwd [EAL arguments] -- [-s <1 to 86400 seconds>]\n");
+		rte_exit(EXIT_FAILURE, "usage: l2fwd [EAL arguments] -- [-s <1..86400 s>]\n");
 	if (rte_eth_dev_count_avail() == 0)
 		rte_exit(EXIT_FAILURE, "no port: expected --vdev net_vireo0,path=<socket>\n");
 	pool = rte_pktmbuf_pool_create("l2fwd", MBUFS_PER_PORT * rte_eth_dev_count_avail(),
