@@ -19,10 +19,10 @@
 int
 net_limbo_create(struct net_txq *txq)
 {
-	txq->limbo = rte_zmalloc_socket("vireo_limbo", txq->vq.size * sizeof(*txq->limbo), 0,
+	txq->limbo = rte_zmalloc_socket("vireo_limbo", txq->vq.size * sizeof(void *), 0,
 					txq->socket_id);
 	if (txq->limbo == NULL)
-		txq->limbo = rte_zmalloc("vireo_limbo", txq->vq.size * sizeof(*txq->limbo), 0);
+		txq->limbo = rte_zmalloc("vireo_limbo", txq->vq.size * sizeof(void *), 0);
 	return txq->limbo == NULL ? -ENOMEM : 0;
 }
 
@@ -81,10 +81,10 @@ flush_txq(struct net_local *local, unsigned int i)
 	pthread_mutex_lock(&local->mutex);
 	txq = local->txqs[i];
 	if (txq != NULL && txq->nb_limbo != 0) {
-		pkts = malloc(txq->nb_limbo * sizeof(*pkts));
+		pkts = malloc(txq->nb_limbo * sizeof(void *));
 		if (pkts != NULL) {
 			nb = txq->nb_limbo;
-			memcpy(pkts, txq->limbo, nb * sizeof(*pkts));
+			memcpy(pkts, txq->limbo, nb * sizeof(void *));
 			txq->nb_limbo = 0;
 		}
 	}
