@@ -19,8 +19,8 @@
 int
 net_limbo_create(struct net_txq *txq)
 {
-	txq->limbo = rte_zmalloc_socket("vireo_limbo", txq->vq.size * sizeof(void *), 0,
-					txq->socket_id);
+	txq->limbo =
+		rte_zmalloc_socket("vireo_limbo", txq->vq.size * sizeof(void *), 0, txq->socket_id);
 	if (txq->limbo == NULL)
 		txq->limbo = rte_zmalloc("vireo_limbo", txq->vq.size * sizeof(void *), 0);
 	return txq->limbo == NULL ? -ENOMEM : 0;
