@@ -126,6 +126,8 @@ def environment():
     if env.get("LD_LIBRARY_PATH"):
         folders.append(env["LD_LIBRARY_PATH"])
     env["LD_LIBRARY_PATH"] = ":".join(folders)
+    if os.geteuid() != 0:
+        env["XDG_RUNTIME_DIR"] = WORK
     return env
 
 
@@ -180,9 +182,13 @@ def new_socket():
     return work_path("s%d" % serial())
 
 
+def runtime_dir():
+    """Where EAL keeps the files of each process."""
+    return os.path.join("/var/run" if os.geteuid() == 0 else WORK, "dpdk")
+
+
 def _remove_runtime_files():
-    base = "/var/run" if os.geteuid() == 0 else os.environ.get("XDG_RUNTIME_DIR", "/tmp")
-    for folder, is_ours in ((os.path.join(base, "dpdk"), True), ("/dev/hugepages", HUGE)):
+    for folder, is_ours in ((runtime_dir(), True), ("/dev/hugepages", HUGE)):
         if not is_ours or not os.path.isdir(folder):
             continue
         for name in os.listdir(folder):
@@ -436,8 +442,7 @@ def wait_socket(path, timeout_s=START_S, process=None):
 
 def telemetry(process, command, timeout_s=5.0):
     """Ask a process's telemetry socket; return the decoded answer."""
-    base = "/var/run" if os.geteuid() == 0 else os.environ.get("XDG_RUNTIME_DIR", "/tmp")
-    path = os.path.join(base, "dpdk", process.prefix, "dpdk_telemetry.v2")
+    path = os.path.join(runtime_dir(), process.prefix, "dpdk_telemetry.v2")
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as s:
         s.settimeout(timeout_s)
         s.connect(path)
